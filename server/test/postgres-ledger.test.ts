@@ -52,7 +52,7 @@ test('in a new ledger a claim and a serial are found without a look at all grant
   const pool = openPool(databaseUrl)
   const { dialect } = connectionTo(pool, await startBindings(pool, new Map(), false))
   const planOf = async (select: Selection) => {
-    const [found] = loader(dialect).statements(select)
+    const [found] = loader(dialect).selected(select).reads
     return JSON.stringify(await pool.query(`EXPLAIN ${found!.text}`, [...found!.parameters]))
   }
   expect(await planOf({ claims: [claim] })).toMatch(/Index Cond: [^}]*claim/)

@@ -4,9 +4,9 @@
  */
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
 import type { RowStore } from '../ledger/row-store.js'
-import type { SqlConnection } from '../sql/connection.js'
-import type { Opening } from '../sql/schema.js'
-import { type Run, runWork, SQLITE, upgradeSqlite, writeHealth } from '../sql/sqlite.js'
+import { type Opening, upgradeSqlite, writeHealth } from '../sql/schema.js'
+import type { SqlConnection } from '../sql/statements.js'
+import { type Run, runWork, SQLITE } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
 import type { ObjectStorage } from './cloudflare.js'
 

@@ -69,7 +69,8 @@ export function claimQueue<Claim, Outcome>(
       if (isFull()) return claims.map(() => ({ failure: new QueueFull('All queues are full.') }))
       const first = claims[0] && queueFor(claims[0])
       // As a rule, all claims of a request wait in one queue.
-      if (first && claims.every((claim) => queueFor(claim) === first)) return first.add(claims)
+      if (first && claims.slice(1).every((claim) => queueFor(claim) === first))
+        return first.add(claims)
       const places = new Map<Queue<Claim, Outcome>, number[]>()
       for (const [i, claim] of claims.entries()) {
         const queue = queueFor(claim)

@@ -59,6 +59,7 @@ export function claiming({ context, change }: LedgerCore): Pick<Claims, 'claim' 
   return {
     claim(requests, received) {
       const claims = requests.map(normalized)
+      const authorities = claims.map((claim) => authorityOf(bound, claim))
       return change(databasesOf(claims), {
         select: {
           collections: distinct(claims, keyText),
@@ -66,9 +67,11 @@ export function claiming({ context, change }: LedgerCore): Pick<Claims, 'claim' 
           claims: claims.filter(({ id }) => id !== undefined),
           ...shownBy(claims, tokens),
           // The counter of a back end may be locked as long as one of its transactions takes.
-          hasShortLockTimeout: claims.every((claim) => authorityOf(bound, claim) === 'ledger'),
+          hasShortLockTimeout: authorities.every((authority) => authority === 'ledger'),
         },
-        ask: (rows) => asksOfClaims(rows, claims, context),
+        ...(authorities.includes('counter') && {
+          ask: (rows) => asksOfClaims(rows, claims, context),
+        }),
         step: (rows, answers) => grantClaims(rows, claims, answers, received, context),
       })
     },

@@ -4,8 +4,7 @@
  * resolves.
  */
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
-import type { SqlConnection } from './connection.js'
-import { adding, finding, statement } from './statements.js'
+import { adding, finding, type SqlConnection, statement } from './statements.js'
 import { DEVICES, type DeviceRow } from './tables.js'
 
 const READ_KEYS = `SELECT key AS "key" FROM hilo_devices WHERE state <> ''`

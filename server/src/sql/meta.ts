@@ -9,8 +9,7 @@ import { LedgerReplaced } from '../ledger/errors.js'
 import type { Secrets } from '../ledger/grant-token.js'
 import type { RowChanges } from '../ledger/row-store.js'
 import { type DatabaseRow, newDatabase } from '../ledger/rows.js'
-import type { SqlConnection, Work } from './connection.js'
-import { statement } from './statements.js'
+import { type SqlConnection, statement, type Work } from './statements.js'
 
 /** The next state of the same ledger is at least as high in both. */
 interface State {
@@ -100,6 +99,10 @@ export interface Setting {
   key: string
   value: string
 }
+
+/** Writes a setting. */
+export const PUT_SETTING = `INSERT INTO hilo_meta (key, value) VALUES ($1, $2)
+  ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 
 /** The value is `yes`, `dropped`, or empty. */
 const RESTORED = 'restored:'

@@ -14,18 +14,15 @@ import {
   withinQuota,
 } from '../ledger/row-store.js'
 import { newCollection, newIdentity } from '../ledger/rows.js'
-import type { SqlConnection } from './connection.js'
 import {
   adding,
   type Dialect,
-  encoded,
-  fieldsOf,
   keysIn,
+  type SqlConnection,
   type Statement,
   statement,
-  type Table,
 } from './statements.js'
-import { COLLECTIONS, IDENTITIES, NAMES } from './tables.js'
+import { COLLECTIONS, encoded, fieldsOf, IDENTITIES, NAMES, type Table } from './tables.js'
 
 export interface Missing {
   collections: readonly CollectionKey[]

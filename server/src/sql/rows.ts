@@ -15,15 +15,13 @@ import {
 import type { CollectionKey } from '../ledger/ledger.js'
 import type { LoadedCollection, RowChanges, Rows, Selection } from '../ledger/row-store.js'
 import type { CollectionRow, SerialRow } from '../ledger/rows.js'
-import { type Setting, settingKeysOf, settingsFrom, toDatabases } from './meta.js'
+import { PUT_SETTING, type Setting, settingKeysOf, settingsFrom, toDatabases } from './meta.js'
 import { counting, type LoadedRows } from './missing.js'
 import {
   adding,
   changing,
   type Dialect,
-  decoded,
   deleting,
-  encoded,
   finding,
   keysIn,
   putting,
@@ -33,6 +31,8 @@ import {
 } from './statements.js'
 import {
   COLLECTIONS,
+  decoded,
+  encoded,
   GRANTS,
   IDENTITIES,
   IDENTITY_CLAIMS,
@@ -42,12 +42,16 @@ import {
 } from './tables.js'
 
 export interface Loader {
-  /** The statements that find the selected rows, to be run in this order. */
-  statements(select: Selection): Statement[]
-  /** @param found what each of these statements found */
-  rows(select: Selection, found: readonly unknown[][]): LoadedRows
+  selected(select: Selection): Loading
   /** Also one that was dropped, and without a lock. */
   collection(key: CollectionKey): Statement
+}
+
+interface Loading {
+  /** The statements that find the selected rows, to be run in this order. */
+  reads: Statement[]
+  /** @param found what each of these statements found */
+  rows(found: readonly unknown[][]): LoadedRows
 }
 
 export const toCollection = (row: unknown): LoadedCollection => {
@@ -55,70 +59,67 @@ export const toCollection = (row: unknown): LoadedCollection => {
   return { ...decoded<CollectionRow>(COLLECTIONS, [row])[0]!, binding: binding ?? undefined }
 }
 
-type Part = { text: string; rows: readonly object[] } | Statement | undefined
-
 export function loader(dialect: Dialect): Loader {
   const texts = loadingTexts(dialect)
   return {
-    statements: (select) =>
-      Object.values<Part>(partsOf(texts, select))
-        .filter(isAsked)
-        .map((part) =>
-          'parameters' in part ? part : statement(part.text, ...dialect.given(part.rows)),
-        ),
-    collection: (key) => statement(texts.collection, ...dialect.given([keyOf(key)])),
-    rows(select, found) {
-      const left = [...found]
-      const parts = Object.entries<Part>(partsOf(texts, select)).map(([name, part]) => [
-        name,
-        isAsked(part) ? left.shift() : [],
-      ])
-      return rowsFrom(select, Object.fromEntries(parts))
+    selected(select) {
+      const parts = Object.entries<Statement | undefined>(partsOf(dialect, texts, select))
+      return {
+        reads: parts.flatMap(([, part]) => part ?? []),
+        rows(found) {
+          const left = [...found]
+          const each = parts.map(([name, part]) => [name, part ? left.shift() : []])
+          return rowsFrom(select, Object.fromEntries(each))
+        },
+      }
     },
+    collection: (key) => statement(texts.collection, ...dialect.given([keyOf(key)])),
   }
 }
 
-const isAsked = (part: Part): part is Exclude<Part, undefined> =>
-  part !== undefined && ('parameters' in part || part.rows.length > 0)
-
 /** In the order of locks; undefined: nothing is to be found there. */
-function partsOf(texts: ReturnType<typeof loadingTexts>, select: Selection) {
+function partsOf(dialect: Dialect, texts: ReturnType<typeof loadingTexts>, select: Selection) {
   const { collections = [], known = [], identities = [], grants = [], returned } = select
   const { claims = [], identityClaims = [], serials = [], series = [], databases = [] } = select
   const { withHeld, seriesOf, seriesNamed } = select
+  const each = (text: string, rows: readonly object[]) =>
+    rows.length > 0 ? statement(text, ...dialect.given(rows)) : undefined
   const ids = grants.map((id) => ({ id }))
   const end = returned && [returned.database, returned.collection, returned.end]
   return {
-    collections: {
-      text: texts.collections,
-      rows: distinct([...collections, ...known].map(keyOf), keyText),
-    },
-    identities: {
-      text: texts.identities,
-      rows: identities.map(({ database, name }) => ({ database, name })),
-    },
-    grants: { text: texts.grants, rows: ids },
+    collections: each(texts.collections, distinct([...collections, ...known].map(keyOf), keyText)),
+    identities: each(
+      texts.identities,
+      identities.map(({ database, name }) => ({ database, name })),
+    ),
+    grants: each(texts.grants, ids),
     returnedOf: end && statement(texts.returnedOf, ...end),
-    claimed: {
-      text: texts.claimed,
-      rows: claims.map((claim) => ({ ...keyOf(claim), claim: claim.id })),
-    },
-    answered: {
-      text: texts.answered,
-      rows: identityClaims.map(({ database, name, id: claim }) => ({ database, name, claim })),
-    },
+    claimed: each(
+      texts.claimed,
+      claims.map((claim) => ({ ...keyOf(claim), claim: claim.id })),
+    ),
+    answered: each(
+      texts.answered,
+      identityClaims.map(({ database, name, id: claim }) => ({ database, name, claim })),
+    ),
     returns: returned && statement(texts.returns, ...end!, returned.last),
-    held: { text: texts.held, rows: withHeld ? collections.map(keyOf) : [] },
-    serials: { text: texts.serials, rows: serials },
-    series: { text: texts.series, rows: series.map((grant) => ({ grant })) },
-    seriesOf: { text: texts.seriesOf, rows: seriesOf ? [keyOf(seriesOf)] : [] },
-    seriesNamed: {
-      text: texts.seriesNamed,
-      rows: seriesNamed ? [{ ...keyOf(seriesNamed), name: seriesNamed.name }] : [],
-    },
-    settings: { text: texts.settings, rows: settingKeysOf(databases).map((key) => ({ key })) },
-    tombstones: { text: texts.tombstones, rows: ids },
-  } satisfies Record<string, Part>
+    held: each(texts.held, withHeld ? collections.map(keyOf) : []),
+    serials: each(texts.serials, serials),
+    series: each(
+      texts.series,
+      series.map((grant) => ({ grant })),
+    ),
+    seriesOf: each(texts.seriesOf, seriesOf ? [keyOf(seriesOf)] : []),
+    seriesNamed: each(
+      texts.seriesNamed,
+      seriesNamed ? [{ ...keyOf(seriesNamed), name: seriesNamed.name }] : [],
+    ),
+    settings: each(
+      texts.settings,
+      settingKeysOf(databases).map((key) => ({ key })),
+    ),
+    tombstones: each(texts.tombstones, ids),
+  } satisfies Record<string, Statement | undefined>
 }
 
 /** What each part has found. */
@@ -205,9 +206,6 @@ function loadingTexts(dialect: Dialect) {
 const byText = <Row>(rows: readonly Row[], textOf: (row: Row) => string): Map<string, Row> =>
   new Map(rows.map((row) => [textOf(row), row]))
 
-const SAVE_SETTING = `INSERT INTO hilo_meta (key, value) VALUES ($1, $2)
-  ON CONFLICT (key) DO UPDATE SET value = excluded.value`
-
 /** @returns the statements that save changes of rows as they were found */
 export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => Statement[] {
   /** In the order in which they run. */
@@ -238,7 +236,7 @@ export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => St
       identities: changes.identities?.filter(isDropped),
     }
     return [
-      ...settingsFrom(changes).map(({ key, value }) => statement(SAVE_SETTING, key, value)),
+      ...settingsFrom(changes).map(({ key, value }) => statement(PUT_SETTING, key, value)),
       ...(Object.keys(texts) as (keyof typeof texts)[]).flatMap((what) =>
         given[what]?.length ? [statement(texts[what], ...dialect.given(given[what]))] : [],
       ),

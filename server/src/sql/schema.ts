@@ -5,8 +5,9 @@
  */
 import { LedgerMissing } from '../ledger/errors.js'
 import { type Secrets, secretsOf } from '../ledger/grant-token.js'
-import { creationOf } from './statements.js'
-import { TABLES } from './tables.js'
+import { PUT_SETTING } from './meta.js'
+import { type Run, statement } from './statements.js'
+import { creationOf, TABLES } from './tables.js'
 
 /** What a ledger's database has. */
 export interface Schema {
@@ -111,3 +112,27 @@ export function stepsFrom(version: number, schema = SCHEMA): readonly string[] {
     )
   return version === 0 ? schema.tables : schema.upgrades.slice(version - 1).flat()
 }
+
+const READ = 'SELECT value FROM hilo_meta WHERE key = $1'
+
+/**
+ * Brings a ledger in SQLite up to date, in the caller's transaction.
+ * @param place for people
+ * @returns what signs its grant tokens
+ */
+export function upgradeSqlite(run: Run, place: string, opening: Opening): Secrets {
+  const { create, schema = SCHEMA } = opening
+  run(statement(META_TABLE))
+  const read = (key: string) => (run(statement(READ, key))[0] as { value: string })?.value
+  const found = read('version')
+  refuseMissing(found, place, create)
+  const version = Number(found ?? 0)
+  for (const step of stepsFrom(version, schema)) run(statement(step))
+  run(statement(PUT_SETTING, 'version', String(versionOf(schema))))
+  const secrets = secretsIn(version, read('secret'), opening)
+  run(statement(PUT_SETTING, 'secret', secrets.kept))
+  return secrets
+}
+
+export const writeHealth = (run: Run): unknown =>
+  run(statement(PUT_SETTING, HEALTH_KEY, new Date().toISOString()))

@@ -1,9 +1,11 @@
 /**
- * How a table is described, and the statements that find and write its rows, for every database.
- * They name columns by their place in the description alone. Guarantees that no number of a `count`
- * passes 2^53−1, whoever writes it.
+ * The port of a database that speaks SQL, and the statements that find and write the rows of a
+ * table, which are made of its description. Whoever brings another database writes a
+ * `SqlConnection` with its `Dialect`.
  */
-import { MAX_NUMBER, type Span } from '../ledger/number-line.js'
+import type { CounterAnswers, CounterAsk } from '../ledger/counter-port.js'
+import type { Connections } from '../ledger/ledger.js'
+import { type Column, columnsOf, fieldsOf, type Table } from './tables.js'
 
 /** A statement, whose parameters are `$1`, `$2` and so on, in the order of their first use. */
 export interface Statement {
@@ -26,10 +28,67 @@ export interface Dialect {
   lock(table: string): string
 }
 
+/**
+ * Reads, then a step on what they found, then writes: all in one transaction. A database whose
+ * driver is synchronous awaits nothing in it.
+ */
+export interface Work<T> {
+  /** Called at each attempt, once it has its connection. */
+  begins?: (() => void) | undefined
+  /** Run one after another. */
+  reads: readonly Statement[]
+  /** What the step needs from the ORMs' counters, which only PostgreSQL has. */
+  ask?: ((found: readonly unknown[][]) => readonly CounterAsk[]) | undefined
+  /** Pure: it may run more than once. */
+  step(found: readonly unknown[][], answers: CounterAnswers): Outcome<T>
+  /** If a row is locked, the transaction fails soon, with `RowLocked`. */
+  hasShortLockTimeout?: boolean | undefined
+}
+
+interface Outcome<T> {
+  answer: T
+  writes: readonly Statement[]
+}
+
+export interface SqlConnection {
+  dialect: Dialect
+  /** On disk before it resolves. Rejected with `LedgerUnavailable`, nobody knows if it happened. */
+  transaction<T>(work: Work<T>): Promise<T>
+  /** One statement that writes nothing. */
+  read(statement: Statement): Promise<unknown[]>
+  connections?(): Connections
+  /** Runs the work, writes something, and waits for nobody else who writes. */
+  ping(work: Work<void>): Promise<void>
+  close(): Promise<void>
+}
+
 export const statement = (text: string, ...parameters: readonly unknown[]): Statement => ({
   text,
   parameters,
 })
+
+/** SQLite as the ledger speaks it, wherever it runs: in a file, or in a Durable Object. */
+export const SQLITE: Dialect = {
+  rows: (name, columns) => {
+    const values = columns.map(([column]) => `value->>'${column}' AS "${column}"`)
+    return `(SELECT ${values} FROM json_each($1)) ${name}`
+  },
+  given: (rows) => [JSON.stringify(rows)],
+  timeline: '0',
+  // A transaction has the lock of the whole file.
+  lock: () => '',
+}
+
+/** Runs a statement to its end, and returns its rows. */
+export type Run = (statement: Statement) => unknown[]
+
+/** The work of a synchronous driver, in the caller's transaction. */
+export function runWork<T>(run: Run, { begins, reads, step }: Work<T>): T {
+  begins?.()
+  const { answer, writes } = step(reads.map(run), new Map())
+  for (const each of writes) run(each)
+  return answer
+}
 
 type Field<Row> = keyof Row & string
 
@@ -42,19 +101,6 @@ export const selectedShort = <Row>(table: Table<Row>): string =>
 
 const fieldsFrom = (columns: readonly (readonly [field: string, column: Column])[]): string =>
   columns.map(([field, [column]]) => `t.${column} AS "${field}"`).join(', ')
-
-/** Rows as the database gives them. */
-export function decoded<Row>(table: Table<Row>, rows: readonly unknown[]): Row[] {
-  const lists = columnsOf(table).flatMap(([field, [, type]]) => (type === 'spans' ? [field] : []))
-  if (lists.length === 0) return rows as Row[]
-  return (rows as Record<string, string>[]).map(
-    (row) =>
-      ({
-        ...row,
-        ...Object.fromEntries(lists.map((field) => [field, readSpans(row[field]!)])),
-      }) as Row,
-  )
-}
 
 /** The given keys, as rows `k` of a statement. */
 export const keysIn = <Row>(
@@ -121,24 +167,6 @@ export function deleting<Row>(dialect: Dialect, table: Table<Row>): string {
   return `DELETE FROM ${table.name} WHERE (${columns}) IN (${given})`
 }
 
-/**
- * A row as it is given to a statement.
- * @param before a list that is the same in it is not sent: a long one would be compressed again
- */
-export function encoded<Row extends object>(
-  table: Table<Row>,
-  row: Row,
-  before?: Partial<Row>,
-): object {
-  const lists = columnsOf(table).flatMap(([field, [, type]]) => (type === 'spans' ? [field] : []))
-  if (lists.length === 0) return row
-  const written = lists.map((field) => [
-    field,
-    row[field] === before?.[field] ? null : writeSpans(row[field] as never),
-  ])
-  return { ...row, ...Object.fromEntries(written) }
-}
-
 /** Rows `n` of a statement, with all columns of the table. */
 const rowsOf = <Row>({ rows }: Dialect, table: Table<Row>): string =>
   rows(
@@ -148,53 +176,3 @@ const rowsOf = <Row>({ rows }: Dialect, table: Table<Row>): string =>
 
 const sqlType = ([, type]: Column): string =>
   type.startsWith('text') || type === 'spans' ? 'TEXT' : 'BIGINT'
-
-/** `count` is 0 to 2^53−1, `spans` is JSON: `[[low, high], …]`. What ends in `?` may be null. */
-type Type = 'text' | 'text?' | 'count' | 'number' | 'number?' | 'spans'
-
-/** A row is found by its `key`. What is `fixed` is written once. */
-type Role = 'key' | 'fixed' | 'changes'
-
-export type Column = readonly [name: string, type: Type, role: Role]
-
-export interface Table<Row> {
-  name: string
-  /** By the field of the row. */
-  columns: { readonly [Field in keyof Row & string]-?: Column }
-  /** Fields that no two rows have alike, besides the key. */
-  unique?: readonly (keyof Row & string)[][]
-  /** `name`, columns and condition of each index. */
-  indexes?: Readonly<Record<string, string>>
-}
-
-const SQL_TYPE: Record<Type, (column: string) => string> = {
-  text: () => 'TEXT NOT NULL',
-  'text?': () => 'TEXT',
-  count: (column) => `BIGINT NOT NULL CHECK (${column} BETWEEN 0 AND ${MAX_NUMBER})`,
-  number: () => 'BIGINT NOT NULL',
-  'number?': () => 'BIGINT',
-  spans: () => 'TEXT NOT NULL',
-}
-
-/** The statements that make a table. */
-export function creationOf<Row>(table: Table<Row>): string[] {
-  const { name, unique = [], indexes = {} } = table
-  const lines = [
-    ...columnsOf(table).map(([, [column, type]]) => `${column} ${SQL_TYPE[type](column)}`),
-    `PRIMARY KEY (${fieldsOf(table, 'key').map((field) => table.columns[field][0])})`,
-    ...unique.map((fields) => `UNIQUE (${fields.map((field) => table.columns[field][0])})`),
-  ]
-  return [
-    `CREATE TABLE ${name} (${lines.join(', ')})`,
-    ...Object.entries(indexes).map(([index, what]) => `CREATE INDEX ${index} ON ${name} ${what}`),
-  ]
-}
-
-const columnsOf = <Row>({ columns }: Table<Row>): [keyof Row & string, Column][] =>
-  Object.entries(columns) as [keyof Row & string, Column][]
-
-export const fieldsOf = <Row>(table: Table<Row>, role: Role): (keyof Row & string)[] =>
-  columnsOf(table).flatMap(([field, [, , its]]) => (its === role ? [field] : []))
-
-export const readSpans = (spans: string): Span[] => (spans === '[]' ? [] : JSON.parse(spans))
-export const writeSpans = (spans: readonly Span[]): string => JSON.stringify(spans)

@@ -4,7 +4,6 @@ import type { Secrets } from '../ledger/grant-token.js'
 import type { IdentityKey } from '../ledger/ledger.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
 import type { CountsRow, GrantRow, SeriesRow } from '../ledger/rows.js'
-import type { SqlConnection } from './connection.js'
 import { deviceStore } from './devices.js'
 import { SETTINGS_OF_DATABASES, type Setting, sameLedger, toDatabases } from './meta.js'
 import {
@@ -18,10 +17,15 @@ import {
   NONE_MISSING,
   withMissing,
 } from './missing.js'
-import { DROPPINGS, OLD_GRANTS, PRUNINGS } from './old-rows.js'
 import { type Loader, loader, saver, toCollection } from './rows.js'
-import { decoded, type Statement, selected, selectedShort, statement } from './statements.js'
-import { COLLECTIONS, GRANTS, SERIES } from './tables.js'
+import {
+  type SqlConnection,
+  type Statement,
+  selected,
+  selectedShort,
+  statement,
+} from './statements.js'
+import { COLLECTIONS, decoded, GRANTS, SERIES } from './tables.js'
 
 const STATUS = `SELECT ${selectedShort(COLLECTIONS)} FROM hilo_counters t
   WHERE t.dropped_at IS NULL ORDER BY t.database, t.tag`
@@ -45,6 +49,61 @@ const SERIES_AT = `SELECT ${selected(SERIES)} FROM hilo_series t
 const HANDED_OVER = `SELECT ${selected(SERIES)} FROM hilo_series t
   WHERE t.database = $1 AND t.tag = $2 AND t.hand_overs <> '[]' ORDER BY t.letter`
 const SERIES_COUNT = `SELECT count(*) AS "count" FROM hilo_series t WHERE t.database = $1`
+
+/**
+ * How many rows are found or deleted at once. It is repeated until there is none, so that no claim
+ * waits long for it.
+ */
+const STEP = 1_000
+
+/** Grants that may be pruned: those that are settled since `$1`, those not heard of since `$2`. */
+const OLD_GRANTS = `
+  SELECT * FROM (${oldGrants('issued >= high', '$1')}) AS done
+  UNION ALL SELECT * FROM (${oldGrants('issued < high', '$2')}) AS tombstones`
+
+function oldGrants(condition: string, before: string): string {
+  return `SELECT id AS "id", database AS "database", tag AS "collection" FROM hilo_grants
+    WHERE ${condition} AND heard_at < ${before} ORDER BY heard_at LIMIT ${STEP / 2}`
+}
+
+/**
+ * Rows that belong to dropped collections and identities, and what is written about people in those
+ * that stay.
+ */
+const DROPPINGS: readonly string[] = [
+  dropping('hilo_grants', 'id', 'hilo_counters', 'tag'),
+  dropping('hilo_tombstones', 'id', 'hilo_counters', 'tag'),
+  dropping('hilo_identity_claims', 'database, name, claim', 'hilo_identities', 'name'),
+  // The series stays, so that its name is given to nobody else. `|` as in `lettersOf`.
+  `UPDATE hilo_series SET device = '', hand_overs = '[]',
+    closed_by = CASE WHEN closed_by IS NULL THEN NULL ELSE '' END,
+    reason = CASE WHEN reason IS NULL THEN NULL ELSE '' END
+    WHERE grant_id IN (
+      SELECT t.grant_id FROM hilo_counters n
+      JOIN hilo_series t ON t.database = n.database AND t.tag || '|' = n.tag
+      WHERE n.dropped_at IS NOT NULL AND (t.device <> '' OR t.closed_by <> '' OR t.reason <> ''
+        OR t.hand_overs <> '[]')
+      LIMIT ${STEP}) RETURNING 1 AS "dropped"`,
+]
+
+function dropping(table: string, key: string, named: string, name: string): string {
+  const columns = key.split(', ').map((column) => `t.${column}`)
+  return `DELETE FROM ${table} WHERE (${key}) IN (
+    SELECT ${columns.join(', ')} FROM ${named} n
+    JOIN ${table} t ON t.database = n.database AND t.${name} = n.${name}
+    WHERE n.dropped_at IS NOT NULL LIMIT ${STEP}) RETURNING 1 AS "dropped"`
+}
+
+/** Stored answers to requests from before `$1`. */
+const PRUNINGS: readonly string[] = [
+  pruning('hilo_returns', 'database, tag, range_end, range_last', 'returned_at'),
+  pruning('hilo_identity_claims', 'database, name, claim', 'claimed_at'),
+]
+
+function pruning(table: string, key: string, time: string): string {
+  return `DELETE FROM ${table} WHERE (${key}) IN
+    (SELECT ${key} FROM ${table} WHERE ${time} < $1 LIMIT ${STEP}) RETURNING 1 AS "pruned"`
+}
 
 /** @param secrets what signs the grant tokens */
 export function sqlStore(unwatched: SqlConnection, secrets: Secrets): RowStore {
@@ -119,12 +178,13 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
     const { select, ask, step } = transaction
     let wanted: Selection = select
     for (let added = NONE_MISSING; ; ) {
+      const loading = load.selected(wanted)
       const loaded = (found: readonly unknown[][]) => {
-        const rows = load.rows(wanted, found)
+        const rows = loading.rows(found)
         return { rows, missing: missingFrom(rows, wanted, added) }
       }
       const result = await connection.transaction<ChangeOutcome<T>>({
-        reads: load.statements(wanted),
+        reads: loading.reads,
         hasShortLockTimeout: wanted.hasShortLockTimeout,
         ask(found) {
           if (!ask) return []

@@ -1,7 +1,9 @@
 /**
  * The ledger's tables, each described once: which columns it has, of which type, and which of them
- * change. All statements are made of these descriptions.
+ * change. All statements are made of these descriptions, and rows are read and written by them.
+ * Guarantees that no number of a `count` passes 2^53−1, whoever writes it.
  */
+import { MAX_NUMBER, type Span } from '../ledger/number-line.js'
 import type {
   CollectionRow,
   GrantRow,
@@ -11,7 +13,24 @@ import type {
   SeriesRow,
   Tombstone,
 } from '../ledger/rows.js'
-import type { Table } from './statements.js'
+
+/** `count` is 0 to 2^53−1, `spans` is JSON: `[[low, high], …]`. What ends in `?` may be null. */
+type Type = 'text' | 'text?' | 'count' | 'number' | 'number?' | 'spans'
+
+/** A row is found by its `key`. What is `fixed` is written once. */
+type Role = 'key' | 'fixed' | 'changes'
+
+export type Column = readonly [name: string, type: Type, role: Role]
+
+export interface Table<Row> {
+  name: string
+  /** By the field of the row. */
+  columns: { readonly [Field in keyof Row & string]-?: Column }
+  /** Fields that no two rows have alike, besides the key. */
+  unique?: readonly (keyof Row & string)[][]
+  /** `name`, columns and condition of each index. */
+  indexes?: Readonly<Record<string, string>>
+}
 
 export const COLLECTIONS: Table<CollectionRow> = {
   name: 'hilo_counters',
@@ -190,3 +209,70 @@ export const TABLES: readonly Table<never>[] = [
   SERIES,
   DEVICES,
 ]
+
+const SQL_TYPE: Record<Type, (column: string) => string> = {
+  text: () => 'TEXT NOT NULL',
+  'text?': () => 'TEXT',
+  count: (column) => `BIGINT NOT NULL CHECK (${column} BETWEEN 0 AND ${MAX_NUMBER})`,
+  number: () => 'BIGINT NOT NULL',
+  'number?': () => 'BIGINT',
+  spans: () => 'TEXT NOT NULL',
+}
+
+/** The statements that make a table. */
+export function creationOf<Row>(table: Table<Row>): string[] {
+  const { name, unique = [], indexes = {} } = table
+  const lines = [
+    ...columnsOf(table).map(([, [column, type]]) => `${column} ${SQL_TYPE[type](column)}`),
+    `PRIMARY KEY (${fieldsOf(table, 'key').map((field) => table.columns[field][0])})`,
+    ...unique.map((fields) => `UNIQUE (${fields.map((field) => table.columns[field][0])})`),
+  ]
+  return [
+    `CREATE TABLE ${name} (${lines.join(', ')})`,
+    ...Object.entries(indexes).map(([index, what]) => `CREATE INDEX ${index} ON ${name} ${what}`),
+  ]
+}
+
+export const columnsOf = <Row>({ columns }: Table<Row>): [keyof Row & string, Column][] =>
+  Object.entries(columns) as [keyof Row & string, Column][]
+
+export const fieldsOf = <Row>(table: Table<Row>, role: Role): (keyof Row & string)[] =>
+  columnsOf(table).flatMap(([field, [, , its]]) => (its === role ? [field] : []))
+
+/** Rows as the database gives them. */
+export function decoded<Row>(table: Table<Row>, rows: readonly unknown[]): Row[] {
+  if (rows.length === 0) return []
+  const lists = listsOf(table)
+  if (lists.length === 0) return rows as Row[]
+  return (rows as Record<string, string>[]).map(
+    (row) =>
+      ({
+        ...row,
+        ...Object.fromEntries(lists.map((field) => [field, readSpans(row[field]!)])),
+      }) as Row,
+  )
+}
+
+/**
+ * A row as it is given to a statement.
+ * @param before a list that is the same in it is not sent: a long one would be compressed again
+ */
+export function encoded<Row extends object>(
+  table: Table<Row>,
+  row: Row,
+  before?: Partial<Row>,
+): object {
+  const lists = listsOf(table)
+  if (lists.length === 0) return row
+  const written = lists.map((field) => [
+    field,
+    row[field] === before?.[field] ? null : writeSpans(row[field] as never),
+  ])
+  return { ...row, ...Object.fromEntries(written) }
+}
+
+const listsOf = <Row>(table: Table<Row>): (keyof Row & string)[] =>
+  columnsOf(table).flatMap(([field, [, type]]) => (type === 'spans' ? [field] : []))
+
+export const readSpans = (spans: string): Span[] => (spans === '[]' ? [] : JSON.parse(spans))
+export const writeSpans = (spans: readonly Span[]): string => JSON.stringify(spans)

@@ -14,8 +14,8 @@ import {
 } from '../ledger/collections.js'
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
 import type { RowStore } from '../ledger/row-store.js'
-import { type Opening, refuseMissing, SQLITE_FILE } from '../sql/schema.js'
-import { upgradeSqlite } from '../sql/sqlite.js'
+import { type Opening, refuseMissing, SQLITE_FILE, upgradeSqlite } from '../sql/schema.js'
+
 import { sqlStore } from '../sql/store.js'
 import { type Connect, connectTo, connectToRead } from './connection.js'
 import { createMissing, refuseLost, requireOneName, syncEntries } from './place.js'

@@ -8,8 +8,9 @@ import { realpathSync, statSync } from 'node:fs'
 import type { DatabaseSync } from '@photostructure/sqlite'
 import { LedgerUnavailable } from '../ledger/errors.js'
 import type { Secrets } from '../ledger/grant-token.js'
-import type { SqlConnection } from '../sql/connection.js'
-import { type Run, runWork, SQLITE, writeHealth } from '../sql/sqlite.js'
+import { writeHealth } from '../sql/schema.js'
+import type { SqlConnection } from '../sql/statements.js'
+import { type Run, runWork, SQLITE } from '../sql/statements.js'
 
 export type Sqlite = InstanceType<typeof DatabaseSync>
 

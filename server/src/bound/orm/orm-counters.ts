@@ -18,7 +18,7 @@ import {
 import { CounterUnusable } from '../../ledger/errors.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
 import { above } from '../../ledger/number-line.js'
-import { readSpans, writeSpans } from '../../sql/statements.js'
+import { readSpans, writeSpans } from '../../sql/tables.js'
 import { Pacer } from '../../upstream/refill.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
