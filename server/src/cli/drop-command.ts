@@ -2,10 +2,10 @@
  * The command `drop`: forgets a database, or a collection of it. It does nothing without `--yes`.
  */
 import type { Command } from 'commander'
+import type { OperatedLedger } from '../http/operated.js'
 import { isOf } from '../ledger/operation.js'
 import { operatedCommand } from './flags.js'
 import { operate } from './ledger-commands.js'
-import type { OperatedLedger } from './remote-ledger.js'
 
 export const dropCommand = (): Command =>
   operatedCommand(

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { BUDGETS } from '../http/budgets.js'
 import { inWords } from '../http/explain-words.js'
 import { visible } from '../http/messages.js'
+import type { OperatedLedger } from '../http/operated.js'
 import { limits as handlerLimits } from '../http/options.js'
 import type { CollectionCounts, Ledger } from '../ledger/ledger.js'
 import { parted } from '../ledger/options.js'
@@ -12,7 +13,7 @@ import type { Settings } from '../settings.js'
 import { refuseMissing, refuseOlder } from '../sql/schema.js'
 import { ledgerCommand, operatedCommand, readNumber, urlOf, withSettings } from './flags.js'
 import { placeIn, versionAt } from './place.js'
-import { type OperatedLedger, remoteLedger } from './remote-ledger.js'
+import { remoteLedger } from './remote-ledger.js'
 
 export const statusCommand = (): Command =>
   operatedCommand('status', 'Show what was granted, per collection.')

@@ -5,10 +5,10 @@
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { checkTag } from '../http/messages.js'
+import type { OperatedLedger } from '../http/operated.js'
 import { checked, databaseName } from '../ledger/options.js'
 import { operatedCommand, readNumber } from './flags.js'
 import { operate } from './ledger-commands.js'
-import type { OperatedLedger } from './remote-ledger.js'
 
 interface Flags {
   all?: boolean

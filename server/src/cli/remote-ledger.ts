@@ -2,27 +2,10 @@
  * A ledger behind the address of a Worker: what the commands ask of a ledger, each as one request
  * of an operator. Guarantees that the token goes over TLS, or to this machine, only.
  */
+import { OPERATED, OPERATED_METHODS, type OperatedLedger, pathOfMethod } from '../http/operated.js'
 import { reasonOf } from '../ledger/errors.js'
-import type { Ledger } from '../ledger/ledger.js'
 import { checked, publicUrl } from '../ledger/options.js'
 import { isLoopback } from '../open.js'
-
-/** What the commands ask of a ledger, wherever it is. */
-export type OperatedLedger = Pick<
-  Ledger,
-  | 'status'
-  | 'restored'
-  | 'names'
-  | 'series'
-  | 'explain'
-  | 'raiseFloor'
-  | 'raiseFloors'
-  | 'drop'
-  | 'closeSeries'
-  | 'renameDevice'
-  | 'handOverSeries'
-  | 'giveRange'
->
 
 const TIMEOUT_MS = 30_000
 const TOKEN_VARIABLE = 'HILO_OPERATOR_TOKEN'
@@ -43,7 +26,7 @@ export function remoteLedger(address: string, database: string): OperatedLedger 
         'can read what is in a flag.',
     )
 
-  async function ask<T>(what: string, body: object = {}): Promise<T> {
+  async function ask(what: string, body: object): Promise<unknown> {
     const response = await fetch(`${url}/operator/${encodeURIComponent(database)}/${what}`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
@@ -55,7 +38,7 @@ export function remoteLedger(address: string, database: string): OperatedLedger 
       throw new Error(`${url} does not answer: ${reasonOf(error.cause ?? error)}.${PERHAPS_DONE}`)
     })
     const answer = await response.json().catch(() => undefined)
-    if (response.ok && answer !== undefined) return answer as T
+    if (response.ok && answer !== undefined) return answer
     const { Type = '', Message } = (answer ?? {}) as { Type?: string; Message?: string }
     if (Message === undefined)
       throw new Error(
@@ -67,23 +50,15 @@ export function remoteLedger(address: string, database: string): OperatedLedger 
     )
   }
 
-  return {
-    status: () => ask('status'),
-    restored: () => ask('restored'),
-    names: () => ask('names'),
-    series: () => ask('series'),
-    explain: ({ database: _, ...asked }) => ask('explain', asked),
-    raiseFloor: ({ collection, floor }) => ask('raise-floor', { collection, floor }),
-    raiseFloors: ({ by }) => ask('raise-floors', { by }),
-    drop: ({ collection }) => ask('drop', { collection }),
-    closeSeries: ({ collection, letter, by, reason }) =>
-      ask('close-series', { collection, letter, by, reason }),
-    renameDevice: ({ collection, letter, device }) =>
-      ask('rename-device', { collection, letter, device }),
-    handOverSeries: ({ collection, letter, to, last, period, by, reason }) =>
-      ask('hand-over-series', { collection, letter, to, last, period, by, reason }),
-    giveRange: ({ collection, letter, range }) => ask('give-range', { collection, letter, range }),
-  }
+  const methods = OPERATED_METHODS.map((method) => {
+    const told = Object.keys(OPERATED[method].shape)
+    const call = (given?: string | object) => {
+      const body = Object.entries(Object(given)).filter(([name]) => told.includes(name))
+      return ask(pathOfMethod(method), Object.fromEntries(body))
+    }
+    return [method, call] as const
+  })
+  return Object.fromEntries(methods) as unknown as OperatedLedger
 }
 
 const PERHAPS_DONE =

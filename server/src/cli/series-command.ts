@@ -3,10 +3,10 @@
  * one: closes it, or hands it over to another device.
  */
 import type { Command } from 'commander'
+import type { OperatedLedger } from '../http/operated.js'
 import type { Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
 import { operatedCommand, readNumber } from './flags.js'
 import { type Column, operate, table } from './ledger-commands.js'
-import type { OperatedLedger } from './remote-ledger.js'
 import { closeSeries, type Given, giveRange, handOverSeries, renameDevice } from './series-steps.js'
 
 export const seriesCommand = (): Command =>

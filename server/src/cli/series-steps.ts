@@ -2,8 +2,8 @@
 import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/messages.js'
+import type { OperatedLedger } from '../http/operated.js'
 import type { HandOverRefusal, RangeRefusal, Series } from '../ledger/ledger.js'
-import type { OperatedLedger } from './remote-ledger.js'
 
 export interface Given {
   close?: string

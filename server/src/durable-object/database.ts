@@ -4,24 +4,15 @@
  */
 import { DurableObject } from 'cloudflare:workers'
 import { createHandler, type Handler } from '../http/handler.js'
+import { OPERATED_METHODS, type OperatedLedger } from '../http/operated.js'
 import { createLedger } from '../ledger/create-ledger.js'
 import type {
-  CollectionCounts,
-  CollectionKey,
-  Explanation,
-  Floor,
-  Floors,
+  Drop,
   HandOverRefusal,
-  IdentityKey,
   Ledger,
-  NumberQuestion,
-  RaisedFloors,
-  RangeRefusal,
   Series,
   SeriesClosing,
-  SeriesGift,
   SeriesHandOver,
-  SeriesRenaming,
 } from '../ledger/ledger.js'
 import { PRUNE_INTERVAL_MS, pruningAt } from '../ledger/prune.js'
 import type { ObjectState } from './cloudflare.js'
@@ -29,24 +20,15 @@ import { checkWorkerOptions, type HiloWorkerOptions } from './options.js'
 import { PORTS } from './ports.js'
 import { openDurableStore } from './store.js'
 
-/** What the owner's own Worker may call on an object. */
-export interface HiloDatabase {
+/** What the owner's own Worker may call on an object. The object knows what time it is. */
+export interface HiloDatabase
+  extends Omit<OperatedLedger, 'drop' | 'closeSeries' | 'handOverSeries'> {
   fetch(request: Request): Promise<Response>
   /** Can the ledger be written to? Resolves with the names that grant nothing since a restore. */
   ping(): Promise<string[]>
-  status(): Promise<CollectionCounts[]>
-  /** The database, where it grants nothing since a restore. */
-  restored(): Promise<string[]>
-  names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }>
-  explain(asked: NumberQuestion): Promise<Explanation>
-  raiseFloor(floor: Floor): Promise<number>
-  raiseFloors(floors: Floors): Promise<RaisedFloors>
-  drop(what: { database: string; collection?: string | undefined }): Promise<void>
-  series(database: string): Promise<Series[]>
+  drop(what: Omit<Drop, 'at'>): Promise<void>
   closeSeries(closing: Omit<SeriesClosing, 'at'>): Promise<Series | undefined>
-  renameDevice(renaming: SeriesRenaming): Promise<Series | undefined>
   handOverSeries(handOver: Omit<SeriesHandOver, 'at'>): Promise<Series | HandOverRefusal>
-  giveRange(gift: SeriesGift): Promise<Series | RangeRefusal>
 }
 
 export type HiloDatabaseClass<Env> = new (ctx: ObjectState, env: Env) => HiloDatabase
@@ -59,7 +41,7 @@ interface Opened {
 export function hiloDatabase<Env>(
   optionsIn: (env: Env) => HiloWorkerOptions,
 ): HiloDatabaseClass<Env> {
-  return class extends DurableObject<Env> implements HiloDatabase {
+  class HiloObject extends DurableObject<Env> {
     #opened: Promise<Opened> | undefined
 
     /** Once per wake; a failure is tried again. */
@@ -91,54 +73,18 @@ export function hiloDatabase<Env>(
       return ledger.restored()
     }
 
-    async status(): Promise<CollectionCounts[]> {
-      return (await this.#ledger()).status()
-    }
-
-    async restored(): Promise<string[]> {
-      return (await this.#ledger()).restored()
-    }
-
-    async names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }> {
-      return (await this.#ledger()).names()
-    }
-
-    async explain(asked: NumberQuestion): Promise<Explanation> {
-      return (await this.#ledger()).explain(asked)
-    }
-
-    async raiseFloor(floor: Floor): Promise<number> {
-      return (await this.#ledger()).raiseFloor(floor)
-    }
-
-    async raiseFloors(floors: Floors): Promise<RaisedFloors> {
-      return (await this.#ledger()).raiseFloors(floors)
-    }
-
-    async drop(what: { database: string; collection?: string | undefined }): Promise<void> {
-      return (await this.#ledger()).drop({ ...what, at: Date.now() })
-    }
-
-    async series(database: string): Promise<Series[]> {
-      return (await this.#ledger()).series(database)
-    }
-
-    async closeSeries(closing: Omit<SeriesClosing, 'at'>): Promise<Series | undefined> {
-      return (await this.#ledger()).closeSeries({ ...closing, at: Date.now() })
-    }
-
-    async giveRange(gift: SeriesGift): Promise<Series | RangeRefusal> {
-      return (await this.#ledger()).giveRange(gift)
-    }
-
-    async renameDevice(renaming: SeriesRenaming): Promise<Series | undefined> {
-      return (await this.#ledger()).renameDevice(renaming)
-    }
-
-    async handOverSeries(handOver: Omit<SeriesHandOver, 'at'>): Promise<Series | HandOverRefusal> {
-      return (await this.#ledger()).handOverSeries({ ...handOver, at: Date.now() })
+    static {
+      // Cloudflare calls what stands on the prototype.
+      for (const method of OPERATED_METHODS)
+        Object.defineProperty(HiloObject.prototype, method, {
+          async value(this: HiloObject, asked?: string | object) {
+            const given = typeof asked === 'object' ? { ...asked, at: Date.now() } : asked
+            return (await this.#ledger())[method](given as never)
+          },
+        })
     }
   }
+  return HiloObject as unknown as HiloDatabaseClass<Env>
 }
 
 async function openIn({ storage }: ObjectState, options: HiloWorkerOptions): Promise<Opened> {

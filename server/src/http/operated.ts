@@ -1,0 +1,67 @@
+/**
+ * What an operator asks of a ledger, wherever it is, and what each request says besides the
+ * database. Behind an address, `raiseFloor` is `POST /operator/<database>/raise-floor` with that as
+ * JSON. This is the only list of it.
+ */
+import { z } from 'zod'
+import type { Ledger } from '../ledger/ledger.js'
+import { MAX_NAME_BYTES, MAX_REASON_BYTES, text } from './messages.js'
+
+const nothing = z.strictObject({})
+const series = { collection: z.string().min(1), letter: z.string().min(1) }
+
+/** What a method is told besides the database and the time. */
+type Told<Method extends keyof Ledger> = Omit<
+  Extract<Parameters<Ledger[Method]>[0], object>,
+  'database' | 'at'
+>
+
+export const OPERATED = {
+  status: nothing,
+  restored: nothing,
+  names: nothing,
+  series: nothing,
+  explain: z.strictObject({
+    collection: z.string().min(1),
+    number: z.int().min(1),
+    series: z.string().optional(),
+    period: z.string().optional(),
+  }),
+  raiseFloor: z.strictObject({ collection: z.string().min(1), floor: z.int().min(1) }),
+  raiseFloors: z.strictObject({ by: z.int().min(1) }),
+  drop: z.strictObject({ collection: z.string().min(1).optional() }),
+  closeSeries: z.strictObject({
+    ...series,
+    by: z.string().min(1).max(100),
+    reason: z.string().min(1).max(200),
+  }),
+  renameDevice: z.strictObject({ ...series, device: text(MAX_NAME_BYTES).min(1) }),
+  handOverSeries: z.strictObject({
+    ...series,
+    to: text(MAX_NAME_BYTES).min(1),
+    last: z.int().min(1),
+    period: z.string().default(''),
+    by: text(MAX_NAME_BYTES).min(1),
+    reason: text(MAX_REASON_BYTES).min(1),
+  }),
+  giveRange: z.strictObject({
+    ...series,
+    range: z
+      .strictObject({
+        from: z.int().min(1),
+        to: z.int().min(1),
+        validUntil: z.iso.date().optional(),
+        data: text(MAX_NAME_BYTES).optional(),
+      })
+      .refine(({ from, to }) => from <= to),
+  }),
+} satisfies { [Method in keyof Ledger]?: z.ZodObject & z.ZodType<Told<Method>> }
+
+export type OperatedMethod = keyof typeof OPERATED
+export type OperatedLedger = Pick<Ledger, OperatedMethod>
+
+export const OPERATED_METHODS = Object.keys(OPERATED) as OperatedMethod[]
+
+/** What it is called in a URL: `raise-floor`. */
+export const pathOfMethod = (method: OperatedMethod): string =>
+  method.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
