@@ -72,7 +72,9 @@ export function wordsOf(message: Message): string {
     return 'low' in message.answer
       ? `“${rangeText(message.answer.low, message.answer.high)}: yours, and nobody else’s.”`
       : `“Nothing: ${message.answer.refused}.”`
-  const isOld = message.answer.grants.some((fate) => 'superseded' in fate || 'unknown' in fate)
+  const isOld = message.answer.grants.some(
+    (result) => 'superseded' in result || 'unknown' in result,
+  )
   return isOld
     ? '“A token is not valid any more: you are a copy. Drop its numbers.”'
     : '“Yes. Here are your new tokens; the old ones are not valid any more.”'

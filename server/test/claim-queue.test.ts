@@ -29,7 +29,7 @@ function slowLedger() {
       const outcomes = claims.map(({ collection }) => ({
         grant: { low: 1, high: 1, count: 1, serverTag: 'A', at: 0, token: collection },
         isRepeat: false,
-        fates: [],
+        results: [],
       }))
       commits.push({
         collections: collectionsOf(claims),

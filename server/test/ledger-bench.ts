@@ -5,7 +5,7 @@
 import { test } from 'vitest'
 import { grantTokens, newGrantId, type TokenContent } from '../src/ledger/grant-token.js'
 import type {
-  CheckInFate,
+  CheckInResult,
   ClaimOutcome,
   ClaimRequest,
   Grant,
@@ -40,7 +40,7 @@ export interface Bench extends Storage {
   ): Promise<number>
   giveBackPlain(end: number, last: number): Promise<number>
   /** Without a word of what was issued. */
-  checkIn(id: string, ...tokens: string[]): Promise<CheckInFate[]>
+  checkIn(id: string, ...tokens: string[]): Promise<CheckInResult[]>
   /** Of `orders`. */
   max(): Promise<number>
   /**
@@ -121,8 +121,8 @@ export function grantOf(outcome: ClaimOutcome): Grant {
 
 export const span = ({ low, high }: Grant): [number, number] => [low, high]
 
-/** The fate of a grant that is still this device's. */
-export function held(fate: CheckInFate | undefined): Exclude<CheckInFate, string> {
-  if (typeof fate !== 'object') throw new Error(`The grant is ${fate}.`)
-  return fate
+/** The result of a grant that is still this device's. */
+export function held(result: CheckInResult | undefined): Exclude<CheckInResult, string> {
+  if (typeof result !== 'object') throw new Error(`The grant is ${result}.`)
+  return result
 }

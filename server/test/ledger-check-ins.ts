@@ -7,11 +7,11 @@ export function describeCheckIns(promise: Promises): void {
     'a check-in replaces the token; a late give-back under the old one is ignored',
     async ({ take, giveBack, checkIn }) => {
       const grant = await take()
-      const fate = held((await checkIn(newId(), grant.token))[0])
-      expect(fate.high).toBe(32)
-      expect(fate.token).not.toBe(grant.token)
+      const result = held((await checkIn(newId(), grant.token))[0])
+      expect(result.high).toBe(32)
+      expect(result.token).not.toBe(grant.token)
       expect(await giveBack(grant, 32, 10)).toBe(0)
-      expect(await giveBack(fate, 32, 10)).toBe(22)
+      expect(await giveBack(result, 32, 10)).toBe(22)
     },
   )
 
@@ -46,13 +46,13 @@ export function describeCheckIns(promise: Promises): void {
       const id = newId()
       const shown = [{ token, next: 5 }]
       const first = await claim({ id, shown })
-      expect(first).toMatchObject({ isRepeat: false, fates: [{ high: 32 }] })
+      expect(first).toMatchObject({ isRepeat: false, results: [{ high: 32 }] })
       const again = await claim({ id, shown })
       expect(again).toEqual({ ...first, isRepeat: true })
       expect(await giveBack({ token }, 32, 10)).toBe(0)
-      const [fate] = 'fates' in first ? first.fates : []
-      expect(await giveBack(held(fate), 32, 3)).toBe(0)
-      expect(await giveBack(held(fate), 32, 4)).toBe(28)
+      const [result] = 'results' in first ? first.results : []
+      expect(await giveBack(held(result), 32, 3)).toBe(0)
+      expect(await giveBack(held(result), 32, 4)).toBe(28)
     },
   )
 
@@ -66,10 +66,10 @@ export function describeCheckIns(promise: Promises): void {
         await claim({ shown, id: newId() }),
         await claim({ shown, id: newId() }),
       ]
-      expect(first).toMatchObject({ grant: { low: 33 }, fates: [{ high: 32 }] })
-      expect(second).toMatchObject({ grant: { low: 65 }, fates: ['superseded'] })
-      const [fate] = 'fates' in first ? first.fates : []
-      expect(await giveBack(held(fate), 32, 0)).toBe(0)
+      expect(first).toMatchObject({ grant: { low: 33 }, results: [{ high: 32 }] })
+      expect(second).toMatchObject({ grant: { low: 65 }, results: ['superseded'] })
+      const [result] = 'results' in first ? first.results : []
+      expect(await giveBack(held(result), 32, 0)).toBe(0)
       expect(span(await take())).toEqual([97, 128])
     },
   )
@@ -81,10 +81,10 @@ export function describeCheckIns(promise: Promises): void {
       const [older, newer] = [await take(), await take()]
       // A device that goes on shows its newest token only.
       const next = await claim({ id: newId(), shown: [{ token: newer.token, next: 33 }] })
-      const [fate] = 'fates' in next ? next.fates : []
+      const [result] = 'results' in next ? next.results : []
       expect(await checkIn(newId(), older.token, newer.token)).toEqual(['superseded', 'superseded'])
       expect(await giveBack(older, 32, 10)).toBe(0)
-      expect(await checkIn(newId(), older.token, held(fate).token)).toMatchObject([
+      expect(await checkIn(newId(), older.token, held(result).token)).toMatchObject([
         { high: 32 },
         { high: 64 },
       ])
@@ -126,14 +126,14 @@ export function describeCheckIns(promise: Promises): void {
       'back: the other may have issued it',
     async ({ ledger, database, take, giveBack, checkIn }) => {
       const grant = await take()
-      const fate = held((await checkIn(newId(), grant.token))[0])
-      expect(await giveBack(fate, 32, 10)).toBe(22)
+      const result = held((await checkIn(newId(), grant.token))[0])
+      expect(await giveBack(result, 32, 10)).toBe(22)
       expect(await checkIn(newId(), grant.token)).toEqual(['superseded'])
       await ledger.write([{ database, collection: 'orders', max: 0 }])
       expect(span(await take())).toEqual([33, 64])
-      expect(await giveBack(fate, 10, 5)).toBe(0)
+      expect(await giveBack(result, 10, 5)).toBe(0)
       expect(span(await take())).toEqual([65, 96])
-      expect(held((await checkIn(newId(), fate.token))[0]).high).toBe(10)
+      expect(held((await checkIn(newId(), result.token))[0]).high).toBe(10)
     },
   )
 
@@ -142,13 +142,13 @@ export function describeCheckIns(promise: Promises): void {
       'issued goes to nobody',
     async ({ ledger, claim, take, giveBack, checkIn, wish }) => {
       const grant = await take()
-      const fate = held((await checkIn(newId(), grant.token))[0])
-      expect(await giveBack(fate, 32, 10)).toBe(22)
+      const result = held((await checkIn(newId(), grant.token))[0])
+      expect(await giveBack(result, 32, 10)).toBe(22)
       const shown = [{ token: grant.token, next: 21 }]
       const lines = { collection: 'lines', id: newId(), shown }
-      expect(await claim(lines)).toMatchObject({ grant: { low: 1 }, fates: ['superseded'] })
+      expect(await claim(lines)).toMatchObject({ grant: { low: 1 }, results: ['superseded'] })
       expect(span(await take())).toEqual([33, 64])
-      expect(await giveBack(fate, 10, 5)).toBe(0)
+      expect(await giveBack(result, 10, 5)).toBe(0)
       // Also where one commit has a claim for both, in either order.
       const other = await take({ collection: 'bills' })
       const kept = held((await checkIn(newId(), other.token))[0])
@@ -172,7 +172,7 @@ export function describeCheckIns(promise: Promises): void {
     async ({ ledger, database, claim, take, checkIn }) => {
       const { token } = await take()
       const lines = { collection: 'lines', id: newId(), shown: [{ token, next: 5 }] }
-      expect(await claim(lines)).toMatchObject({ fates: [{ high: 32 }] })
+      expect(await claim(lines)).toMatchObject({ results: [{ high: 32 }] })
       expect(await checkIn(newId(), token)).toEqual(['superseded'])
       await ledger.drop({ database, collection: 'orders', at: AT })
       await claim({ ...lines, id: newId() })
@@ -185,10 +185,10 @@ export function describeCheckIns(promise: Promises): void {
     'a copy makes a gap of what its grant held, and of no free number around it',
     async ({ take, giveBack, checkIn }) => {
       const [below, copied, above] = [await take(), await take(), await take()]
-      const fate = held((await checkIn(newId(), copied.token))[0])
+      const result = held((await checkIn(newId(), copied.token))[0])
       await giveBack(below, 32, 0)
       await giveBack(above, 96, 64)
-      await giveBack(fate, 64, 32)
+      await giveBack(result, 64, 32)
       expect(await checkIn(newId(), copied.token)).toEqual(['superseded'])
       expect(span(await take())).toEqual([1, 32])
       expect(span(await take())).toEqual([65, 96])
@@ -249,19 +249,19 @@ export function describeCheckIns(promise: Promises): void {
     'what a check-in said was issued never comes back',
     async ({ ledger, database, take, giveBack, max }) => {
       const grant = await take()
-      const [fate] = await ledger.checkIn({
+      const [result] = await ledger.checkIn({
         database,
         id: newId(),
         at: AT,
         grants: [{ token: grant.token, next: 21 }],
       })
-      expect(await giveBack(held(fate), 32, 19)).toBe(0)
-      expect(await giveBack(held(fate), 32, 20)).toBe(12)
+      expect(await giveBack(held(result), 32, 19)).toBe(0)
+      expect(await giveBack(held(result), 32, 20)).toBe(12)
       const [later] = await ledger.checkIn({
         database,
         id: newId(),
         at: AT,
-        grants: [{ token: held(fate).token, next: 1 }],
+        grants: [{ token: held(result).token, next: 1 }],
       })
       expect(await giveBack(held(later), 20, 10)).toBe(0)
       expect(await max()).toBe(20)

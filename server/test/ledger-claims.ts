@@ -35,14 +35,14 @@ export function describeClaims(promise: Promises): void {
 
   promise('the same claim id is answered with the same grant', async ({ claim, take }) => {
     const first = await claim({ id: newId().replace(/^0/, 'a') })
-    expect(first).toMatchObject({ isRepeat: false, fates: [] })
+    expect(first).toMatchObject({ isRepeat: false, results: [] })
     const id = newId()
     const grant = await take({ id, count: 50 })
     await take()
     expect(await claim({ id, count: 99, at: AT + 1, serverTag: 'B' })).toEqual({
       grant,
       isRepeat: true,
-      fates: [],
+      results: [],
     })
     expect(span(await take({ id, collection: 'another' }))).toEqual([1, 32])
   })

@@ -11,7 +11,7 @@ const pruneAt = ({ ledger }: Bench, days: number): Promise<void> =>
 const countGrants = async ({ ledger, database }: Bench): Promise<number> =>
   (await ledger.status()).find((status) => status.database === database)!.grants
 
-/** @returns the fate of the one grant that is shown */
+/** @returns the result of the one grant that is shown */
 async function show({ ledger, database }: Bench, token: string, next = 0, days = 0) {
   const shown = [{ token, next }]
   return (await ledger.checkIn({ database, id: newId(), at: day(days), grants: shown }))[0]!
@@ -65,17 +65,17 @@ export function describeGrowth(promise: Promises): void {
       await pruneAt(bench, 401)
       const request = { database, at: day(500), grants: [{ token, next: 1 }] }
       const id = newId()
-      const [fate] = await ledger.checkIn({ ...request, id })
-      expect(await ledger.checkIn({ ...request, id })).toEqual([fate])
+      const [result] = await ledger.checkIn({ ...request, id })
+      expect(await ledger.checkIn({ ...request, id })).toEqual([result])
       expect(await ledger.checkIn({ ...request, id: newId() })).toEqual(['superseded'])
       const [again] = await ledger.checkIn({
         ...request,
         id: newId(),
         grants: [],
-        spent: [held(fate).token],
+        spent: [held(result).token],
       })
       expect(again).toBeUndefined()
-      expect(await show(bench, held(fate).token)).toBe('superseded')
+      expect(await show(bench, held(result).token)).toBe('superseded')
     },
   )
 
@@ -85,7 +85,7 @@ export function describeGrowth(promise: Promises): void {
     await pruneAt(bench, 401)
     expect(await claim({ id: newId(), shown: [{ token, next: 7 }] })).toMatchObject({
       grant: { low: 33 },
-      fates: [{ high: 32 }],
+      results: [{ high: 32 }],
     })
   })
 

@@ -20,9 +20,9 @@ async function lostTill({ ledger, database }: Bench) {
   const checkIn = (token: string, last: number, periods?: SeriesPeriod[]) =>
     ledger.checkInSeries({ database, id: newId(), token, last, periods, at: AT + 1 })
   const tell = async (token: string, last: number, periods?: SeriesPeriod[]) => {
-    const fate = await checkIn(token, last, periods)
-    if (fate === 'unknown' || 'superseded' in fate) throw new Error('The series has ended.')
-    return fate.token
+    const result = await checkIn(token, last, periods)
+    if (result === 'unknown' || 'superseded' in result) throw new Error('The series has ended.')
+    return result.token
   }
   const handOver = (change: Partial<SeriesHandOver> = {}) =>
     ledger.handOverSeries({

@@ -127,12 +127,12 @@ async function run(
         device.claim = GONE
         return
       }
-      const fate = held(first)
+      const result = held(first)
       const again = held((await check())[0])
-      if (again.token !== fate.token || again.high !== fate.high)
+      if (again.token !== result.token || again.high !== result.high)
         throw new Error('a check-in is answered two ways')
-      if (fate.high < device.high) throw new Error('a check-in took numbers')
-      Object.assign(device, fate)
+      if (result.high < device.high) throw new Error('a check-in took numbers')
+      Object.assign(device, result)
       return
     }
     case 'spent':

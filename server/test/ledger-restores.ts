@@ -151,7 +151,7 @@ export function describeRestores(promise: Promises): void {
         const shown = [{ token: await lost({ ...unknown, high }), next: 1 }]
         expect(await claim({ id: newId(), shown })).toMatchObject({ refused: 'restored' })
         await ledger.raiseFloors({ database, by: high })
-        expect(await claim({ id: newId(), shown })).toMatchObject({ fates: ['superseded'] })
+        expect(await claim({ id: newId(), shown })).toMatchObject({ results: ['superseded'] })
       }
     },
   )

@@ -1,6 +1,6 @@
 /** What a ledger promises about series of consecutive numbers: one device each, and who has it. */
 import { expect } from 'vitest'
-import type { Ledger, SeriesClaim, SeriesFate, SeriesPeriod } from '../src/ledger/ledger.js'
+import type { Ledger, SeriesClaim, SeriesPeriod, SeriesResult } from '../src/ledger/ledger.js'
 import { AT, newId, type Promises } from './ledger-bench.js'
 
 const AGAIN = { id: '', last: 0 }
@@ -20,9 +20,9 @@ function seriesOf(ledger: Ledger, database: string) {
   }
 }
 
-const tokenOf = (fate: SeriesFate): string => {
-  if (fate === 'unknown' || 'superseded' in fate) throw new Error('The series has ended.')
-  return fate.token
+const tokenOf = (result: SeriesResult): string => {
+  if (result === 'unknown' || 'superseded' in result) throw new Error('The series has ended.')
+  return result.token
 }
 
 export function describeSeries(promise: Promises): void {
@@ -62,7 +62,7 @@ export function describeSeries(promise: Promises): void {
       const shown = [{ token, next: 1 }]
       const request = { database, id: newId(), at: AT }
       expect(await ledger.checkIn({ ...request, grants: shown })).toEqual(['unknown'])
-      expect(await claim({ id: newId(), shown })).toMatchObject({ fates: ['unknown'] })
+      expect(await claim({ id: newId(), shown })).toMatchObject({ results: ['unknown'] })
       await ledger.checkIn({ ...request, id: newId(), grants: [], spent: [token] })
       expect(await checkIn(token, 7)).toEqual({ token: expect.any(String) })
     },
@@ -195,10 +195,10 @@ export function describeSeries(promise: Promises): void {
         const first = tokenOf(await tell(token, 1))
         const second = tokenOf(await tell(first, 2, told(1)))
         const id = newId()
-        const fate = await tell(second, 3, lie, id)
+        const result = await tell(second, 3, lie, id)
         const reason = expect.stringContaining('stored of its number 2 is not what')
-        expect(fate).toMatchObject({ closed: { by: 'the server', reason } })
-        expect(await tell(second, 3, lie, id)).toEqual(fate)
+        expect(result).toMatchObject({ closed: { by: 'the server', reason } })
+        expect(await tell(second, 3, lie, id)).toEqual(result)
         const closed = (await list()).find(({ letter }) => letter === name)
         expect(closed).toMatchObject({ link: { last: 2, ...link(2) }, closed: { reason } })
       }
@@ -243,9 +243,9 @@ export function describeSeries(promise: Promises): void {
       expect(await ledger.closeSeries(closing)).toMatchObject({ letter: 'A', closed })
       expect(await ledger.closeSeries({ ...closing, by: 'bob' })).toMatchObject({ closed })
       expect(await ledger.closeSeries({ ...closing, letter: 'B' })).toBeUndefined()
-      const fate = await checkIn(token, 3)
-      expect(fate).toEqual({ token: expect.any(String), closed })
-      expect(await checkIn(tokenOf(fate), 3)).toMatchObject({ closed })
+      const result = await checkIn(token, 3)
+      expect(result).toEqual({ token: expect.any(String), closed })
+      expect(await checkIn(tokenOf(result), 3)).toMatchObject({ closed })
       expect(await list()).toMatchObject([{ last: 3, closed }])
     },
   )

@@ -120,7 +120,11 @@ export function describeStorage(promise: Promises): void {
       await giveBackPlain(32, 5)
       const again = await open(LIMITS)
       try {
-        expect((await again.claim([wish({ id })]))[0]).toEqual({ grant, isRepeat: true, fates: [] })
+        expect((await again.claim([wish({ id })]))[0]).toEqual({
+          grant,
+          isRepeat: true,
+          results: [],
+        })
         expect(
           await again.giveBack({
             database,

@@ -111,7 +111,7 @@ export function withRefusal(state: SeriesState, id: string, refused: Refusal): S
  * @param untold the numbers of which the server had not heard
  * @returns also those numbers that nobody will see, because the series has ended
  */
-export function withFate(
+export function withCheckInAnswer(
   state: SeriesState,
   untold: readonly NumberRow[],
   id: string,

@@ -9,8 +9,8 @@ import type { SeriesAnswer, SeriesCheckInRequest, SeriesRequest } from '../core/
 import {
   hadBefore,
   withCheckIn,
+  withCheckInAnswer,
   withClaim,
-  withFate,
   withoutClaim,
   withRefusal,
   withSeries,
@@ -97,7 +97,7 @@ async function tell(context: OnlineContext, heard: (of: Heard) => void): Promise
   const answer = await answerTo(context, request)
   signal.throwIfAborted()
   const { ended, current, isBehind } = await changeUntold(storage, (before, untold) => {
-    const { state, rows } = withFate(before, untold, request.id, answer)
+    const { state, rows } = withCheckInAnswer(before, untold, request.id, answer)
     const { current } = state
     const isBehind = current !== undefined && (untold.at(-1)?.place ?? 0) > current.told
     const ended = state.ended.at(before.ended.length)

@@ -135,7 +135,7 @@ export function applyCheckIn(
   const { checkIn, ...rest } = state
   // guard: H32 the answer to a repetition does not say that this device is no copy
   const asked = date === undefined ? rest : { ...rest, checkedIn: date }
-  return applyFates(asked, checkIn.grants, answer.grants, dropForked)
+  return applyResults(asked, checkIn.grants, answer.grants, dropForked)
 }
 
 /**
@@ -163,28 +163,28 @@ function newestHeld(state: DeviceState): string | undefined {
 export function applyShown(
   state: DeviceState,
   claimId: string,
-  fates: CheckInAnswer['grants'] = [],
+  results: CheckInAnswer['grants'] = [],
 ): DeviceState {
   if (state.claim?.id !== claimId || !state.claim.shown) return state
   const { shown, ...claim } = state.claim
-  return applyFates({ ...state, claim }, shown, fates, (forked) =>
+  return applyResults({ ...state, claim }, shown, results, (forked) =>
     [...new Set(everything(forked).flatMap(({ token }) => token ?? []))].reduce(dropForked, forked),
   )
 }
 
-function applyFates(
+function applyResults(
   state: DeviceState,
   shown: CheckInRequest['grants'],
-  fates: CheckInAnswer['grants'],
+  results: CheckInAnswer['grants'],
   drop: (state: DeviceState, token: string) => DeviceState,
 ): DeviceState {
   return shown.reduce((applied, { token }, i) => {
-    const fate = fates[i]
-    if (!fate || 'unknown' in fate) return applied
+    const result = results[i]
+    if (!result || 'unknown' in result) return applied
     // guard: H13 a copy drops its ranges
-    return 'superseded' in fate
+    return 'superseded' in result
       ? drop(applied, token)
-      : renew(applied, token, fate.token, fate.high)
+      : renew(applied, token, result.token, result.high)
   }, state)
 }
 

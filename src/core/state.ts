@@ -137,7 +137,7 @@ export interface Exchanged {
 export interface GrantedRange {
   range: Range
   /** What became of the tokens that the claim has shown. */
-  fates?: CheckInAnswer['grants']
+  results?: CheckInAnswer['grants']
 }
 
 export const STATE_VERSION = 1

@@ -88,7 +88,7 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
   return wanted.map((one, i) => (): GrantedRange => {
     const answer = Object(collections[i])
     const grant = toGrant(answer, url, one, JSON.stringify(answer))
-    return one.claim.shown ? { ...grant, fates: readFates(answer.grants, url, body) } : grant
+    return one.claim.shown ? { ...grant, results: readResults(answer.grants, url, body) } : grant
   })
 }
 
@@ -148,10 +148,10 @@ function readIdentity(body: string, url: string): number {
 
 /** @throws HiloError `invalid-response` */
 function readCheckIn(body: string, url: string): CheckInAnswer {
-  return { grants: readFates(readJson<CheckInAnswer>(body, url).grants, url, body) }
+  return { grants: readResults(readJson<CheckInAnswer>(body, url).grants, url, body) }
 }
 
-function readFates(grants: unknown, url: string, body: string): CheckInAnswer['grants'] {
+function readResults(grants: unknown, url: string, body: string): CheckInAnswer['grants'] {
   const isSound = (each: CheckInAnswer['grants'][number]) =>
     'superseded' in each ||
     'unknown' in each ||

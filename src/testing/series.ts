@@ -2,7 +2,7 @@
  * Series of consecutive numbers for the app's own tests, in memory: a device of its own with a
  * server of its own. The numbers are made by the functions that the real ones use.
  */
-import { withCheckIn, withFate } from '../consecutive/answers.js'
+import { withCheckIn, withCheckInAnswer } from '../consecutive/answers.js'
 import type { SeriesServer } from '../consecutive/server.js'
 import { NOTHING_STORED, wholeTransaction } from '../consecutive/whole.js'
 import type { Link, SeriesStore, SeriesTransaction } from '../core/series-store.js'
@@ -64,7 +64,7 @@ export class TestSeries implements SeriesStore, SeriesServer {
     const named = withCheckIn(state, untold, 'fork')
     if (!named.result) return false
     const answer = { superseded: true, last: named.result.last } as const
-    const ended = withFate(named.state, untold, named.result.id, answer)
+    const ended = withCheckInAnswer(named.state, untold, named.result.id, answer)
     const rows = numbers.map(
       (row) =>
         ended.rows.find(({ place, letter }) => place === row.place && letter === row.letter) ?? row,

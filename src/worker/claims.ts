@@ -196,7 +196,7 @@ export class Claims {
     // guard: H32 the grant of a repeated claim does not say that this device is no copy
     const date = claim.id === this.own ? owner.world.date() : undefined
     const error = await updateAndLease((before) => {
-      const state = applyShown(before, claim.id, grant.fates)
+      const state = applyShown(before, claim.id, grant.results)
       try {
         const next = addGrant(state, claim.id, grant, date)
         this.#missing = want - total(next.ranges)

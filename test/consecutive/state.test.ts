@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import {
   withCheckIn,
+  withCheckInAnswer,
   withClaim,
-  withFate,
   withoutClaim,
   withSeries,
 } from '../../src/consecutive/answers.js'
@@ -19,7 +19,7 @@ const begun = withSeries(withClaim(NEW, 'a').state, 'a', {
 })
 
 const checkedIn = (state: SeriesState, last: number, id: string, token: string): SeriesState =>
-  withFate(withCheckIn(state, [row(last)], id).state, [], id, { token }).state
+  withCheckInAnswer(withCheckIn(state, [row(last)], id).state, [], id, { token }).state
 
 const row = (number: number, more: Partial<NumberRow> = {}): NumberRow => ({
   letter: 'B',
@@ -59,7 +59,7 @@ describe('a series', () => {
     const { state, result } = withCheckIn(begun, [row(1), row(2)], 'x')
     expect(result).toEqual({ id: 'x', token: 'first', last: 2 })
     expect(withCheckIn(state, [row(3)], 'y').result).toEqual(result)
-    expect(withFate(state, [], 'x', { token: 'second' }).state.current).toEqual({
+    expect(withCheckInAnswer(state, [], 'x', { token: 'second' }).state.current).toEqual({
       letter: 'B',
       begun: 'a',
       token: 'second',
@@ -69,8 +69,8 @@ describe('a series', () => {
 
   test('does not hear an answer that comes too late, or is of no check-in', () => {
     const once = checkedIn(begun, 2, 'x', 'second')
-    expect(withFate(once, [], 'x', { superseded: true, last: 9 }).state).toBe(once)
-    expect(withFate(NEW, [], 'x', { unknown: true }).state).toBe(NEW)
+    expect(withCheckInAnswer(once, [], 'x', { superseded: true, last: 9 }).state).toBe(once)
+    expect(withCheckInAnswer(NEW, [], 'x', { unknown: true }).state).toBe(NEW)
     expect(withCheckIn(NEW, [], 'x')).toEqual({ state: NEW, result: undefined })
   })
 })
@@ -78,7 +78,7 @@ describe('a series', () => {
 describe('a series that ends', () => {
   const told = checkedIn(begun, 5, 'x', 'second')
   const end = (numbers: number, answer: SeriesCheckInAnswer) =>
-    withFate(
+    withCheckInAnswer(
       withCheckIn(told, [row(5 + numbers)], 'y').state,
       Array.from({ length: numbers }, (_, i) => row(6 + i, { unheard: 1 })),
       'y',
@@ -130,7 +130,7 @@ describe('a series that ends', () => {
   test('takes the numbers with it that were not handed out: their keys get others', () => {
     const untold = [row(6, { unheard: 1 }), row(7), row(8, { state: 'confirmed' }), row(9)]
     const { state } = withCheckIn(told, [row(9)], 'y')
-    const { rows } = withFate(state, untold, 'y', { superseded: true, last: 8 })
+    const { rows } = withCheckInAnswer(state, untold, 'y', { superseded: true, last: 8 })
     const why = 'It was never handed out: another copy of this device goes on with the series.'
     expect(rows).toEqual(
       [7, 9].map((number) => {

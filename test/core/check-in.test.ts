@@ -28,9 +28,12 @@ const device: DeviceState = {
   offers: [sent],
 }
 
-const checkedIn = (state: DeviceState, ...fates: Parameters<typeof applyCheckIn>[2]['grants']) => {
+const checkedIn = (
+  state: DeviceState,
+  ...results: Parameters<typeof applyCheckIn>[2]['grants']
+) => {
   const begun = beginCheckIn(state, 'k1')
-  return applyCheckIn(begun.state, 'k1', { grants: fates }, 5000)
+  return applyCheckIn(begun.state, 'k1', { grants: results }, 5000)
 }
 
 describe('a check-in', () => {
@@ -243,11 +246,11 @@ describe('a claim', () => {
   })
 
   test('takes the new token over, once', () => {
-    const fates = [{ token: 't3', high: 50 }]
-    const state = applyShown(claiming(), 'c1', fates)
+    const results = [{ token: 't3', high: 50 }]
+    const state = applyShown(claiming(), 'c1', results)
     expect(state).toMatchObject({ grants: ['t1', 't3'], ranges: [{ from: 40, token: 't3' }] })
     const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) }, 0)
-    expect(applyShown(granted, 'c1', fates)).toBe(granted)
+    expect(applyShown(granted, 'c1', results)).toBe(granted)
   })
 
   test('of a copy that was second drops all with a token: nobody has shown the others', () => {

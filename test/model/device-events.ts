@@ -121,9 +121,9 @@ export function hearAnswer(system: System, message: Extract<Message, { to: 'devi
       ? stored(system, d, (state) => applyCheckIn(state, id, message.answer, 0))
       : stored(system, d, (state) => granted(state, message))
   const asked = message.kind === 'check-in' ? before.checkIn : before.claim
-  const fates = 'grants' in message.answer ? message.answer.grants : fatesOf(message.answer)
+  const results = 'grants' in message.answer ? message.answer.grants : resultsOf(message.answer)
   const told = asked?.id === id ? ('grants' in asked ? asked.grants : asked.shown) : undefined
-  const lost = told?.find((_, i) => fates[i] && 'superseded' in fates[i])
+  const lost = told?.find((_, i) => results[i] && 'superseded' in results[i])
   const heard =
     before.gaps.fork === after.devices[d]!.stored.gaps.fork ? after : hearOfFork(after, d)
   const { ranges, leases } = heard.devices[d]!.stored
@@ -152,16 +152,16 @@ function withoutPair(system: System, d: number): System {
   return { ...system, truth: { ...system.truth, pair: undefined } }
 }
 
-const fatesOf = (answer: Extract<Message, { to: 'device'; kind: 'claim' }>['answer']) =>
-  'refused' in answer ? [] : answer.fates
+const resultsOf = (answer: Extract<Message, { to: 'device'; kind: 'claim' }>['answer']) =>
+  'refused' in answer ? [] : answer.results
 
 function granted(
   before: DeviceState,
   { id, answer }: Extract<Message, { to: 'device'; kind: 'claim' }>,
 ): DeviceState {
   if ('refused' in answer) return dropClaim(before, id)
-  const { low, high, token, fates } = answer
-  const state = applyShown(before, id, fates)
+  const { low, high, token, results } = answer
+  const state = applyShown(before, id, results)
   const range = { from: low, to: high, prefix: PREFIX, serverTag: 'A', ...(token && { token }) }
   try {
     return addGrant(state, id, { range }, 0)

@@ -2,7 +2,7 @@
  * What reaches the server, and what happens to it. The ledger's steps are the production code;
  * RavenDB's rules and those of an app's own counter are written down here.
  */
-import type { CheckInFate } from '../../server/src/ledger/ledger.js'
+import type { CheckInResult } from '../../server/src/ledger/ledger.js'
 import type { CheckInAnswer } from '../../src/core/wire.js'
 import {
   type Server,
@@ -56,9 +56,9 @@ function checkIn(
   system: System,
   { device, request: { id, grants, spent = [] } }: Extract<Request, { kind: 'check-in' }>,
 ): System {
-  const { server, fates } = serverChecksIn(system.server, id, grants, spent)
-  const answer: CheckInAnswer = { grants: fates.map(fateOf) }
-  const after = withSpent(system, withShown(system, { ...system, server }, grants, fates), spent)
+  const { server, results } = serverChecksIn(system.server, id, grants, spent)
+  const answer: CheckInAnswer = { grants: results.map(resultOf) }
+  const after = withSpent(system, withShown(system, { ...system, server }, grants, results), spent)
   return send(after, { to: 'device', kind: 'check-in', device, id, answer })
 }
 
@@ -71,8 +71,8 @@ function claimAtLedger(
   const hasTokens = authority === 'own'
   const message = { id: hasTokens ? id : undefined, count, lastMax, shown }
   const { server, outcome } = serverClaims(system.server, message, newId)
-  const fates = 'grant' in outcome ? outcome.fates : []
-  const after = withShown(system, { ...system, server }, shown, fates)
+  const results = 'grant' in outcome ? outcome.results : []
+  const after = withShown(system, { ...system, server }, shown, results)
   // Status 503: the device keeps its claim, and sends it again later.
   if ('refused' in outcome && outcome.refused === 'restored') return after
   const answer: Answered =
@@ -82,7 +82,7 @@ function claimAtLedger(
           low: outcome.grant.low,
           high: outcome.grant.high,
           token: hasTokens ? outcome.grant.token : undefined,
-          fates: fates.map(fateOf),
+          results: results.map(resultOf),
         }
   const sent = send(withCopied(after, id, answer), {
     to: 'device',
@@ -122,7 +122,7 @@ function claimElsewhere(
   const answer: Answered =
     authority === 'counter' && lastMax >= low
       ? { refused: 'went backwards' }
-      : { low, high: low + range - 1, token: undefined, fates: [] }
+      : { low, high: low + range - 1, token: undefined, results: [] }
   const after = { ...system, server: { ...system.server, collection } }
   return send(after, { to: 'device', kind: 'claim', device, id, answer })
 }
@@ -133,7 +133,7 @@ function writeDocument(
 ): System {
   const server = serverWrites(system.server, write)
   if (server) {
-    const answer = { low: write.low, high: write.max, token: undefined, fates: [] }
+    const answer = { low: write.low, high: write.max, token: undefined, results: [] }
     return send({ ...system, server }, { to: 'device', kind: 'claim', device, id, answer })
   }
   // Another device was faster: this one reads the document again.
@@ -198,8 +198,8 @@ export function raiseFloors(system: System): System {
   return { ...system, server, truth: { ...system.truth, isRaised: true } }
 }
 
-function fateOf(fate: CheckInFate): CheckInAnswer['grants'][number] {
-  if (fate === 'superseded') return { superseded: true }
-  if (fate === 'unknown') return { unknown: true }
-  return { token: fate.token, high: fate.high }
+function resultOf(result: CheckInResult): CheckInAnswer['grants'][number] {
+  if (result === 'superseded') return { superseded: true }
+  if (result === 'unknown') return { unknown: true }
+  return { token: result.token, high: result.high }
 }

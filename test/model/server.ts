@@ -13,7 +13,7 @@ import {
 } from '../../server/src/ledger/core.js'
 import { giveBack } from '../../server/src/ledger/give-back.js'
 import type { GrantTokens } from '../../server/src/ledger/grant-token.js'
-import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
+import type { CheckInResult, ClaimOutcome } from '../../server/src/ledger/ledger.js'
 import { raiseFloors, writeMarks } from '../../server/src/ledger/marks.js'
 import { prune } from '../../server/src/ledger/prune.js'
 import type { RowChanges, Rows } from '../../server/src/ledger/row-store.js'
@@ -117,14 +117,14 @@ export function serverChecksIn(
   id: string,
   grants: readonly { token: string; next: number }[],
   spent: readonly string[],
-): { server: Server; fates: CheckInFate[] } {
+): { server: Server; results: CheckInResult[] } {
   const request = readCheckIn({ database: KEY.database, id, at: 0, grants, spent }, TOKENS)
   const step = checkIn(rowsOf(server, placesOf(server, grants)), request, {
     tokens: TOKENS,
     bound: BOUND,
   })
   if ('select' in step) throw new Error('The step wants rows that it has.')
-  return { server: saved(server, step.changes), fates: step.answer }
+  return { server: saved(server, step.changes), results: step.answer }
 }
 
 /** The operator says how many numbers may have been granted since the backup. */

@@ -101,7 +101,7 @@ interface DocumentWrite {
 }
 
 export type Answered =
-  | { low: number; high: number; token?: string | undefined; fates: CheckInAnswer['grants'] }
+  | { low: number; high: number; token?: string | undefined; results: CheckInAnswer['grants'] }
   | { refused: string }
 
 export type Left = Omit<Bounds, 'devices' | 'pages' | 'range' | 'lease' | 'authority'>

@@ -2,7 +2,7 @@
  * What a server has to make of the tokens that it is shown: found copies, and proofs that it is an
  * older copy of itself. The explorer knows the truth, and so it can tell when the server does not.
  */
-import type { CheckInFate, ClaimOutcome } from '../../server/src/ledger/ledger.js'
+import type { CheckInResult, ClaimOutcome } from '../../server/src/ledger/ledger.js'
 import { TOKENS } from './server.js'
 import { merged, numbersBetween, type System } from './state.js'
 
@@ -11,19 +11,19 @@ export function withShown(
   before: System,
   after: System,
   shown: readonly { token: string }[],
-  fates: readonly CheckInFate[],
+  results: readonly CheckInResult[],
 ): System {
   const found = shown.flatMap(({ token }, i) =>
-    fates[i] === 'superseded' ? numbersOfGrant(before, token) : [],
+    results[i] === 'superseded' ? numbersOfGrant(before, token) : [],
   )
   const { truth } = after
   const known =
     found.length === 0 ? truth : { ...truth, foundCopied: merged(truth.foundCopied, found) }
   const isSpentRenewed = shown.some(
-    ({ token }, i) => truth.spent.includes(token) && typeof fates[i] === 'object',
+    ({ token }, i) => truth.spent.includes(token) && typeof results[i] === 'object',
   )
-  const isAnyRenewed = fates.some((fate) => typeof fate === 'object')
-  const isCopy = shown.some(({ token }, i) => fates[i] === 'superseded' && isOld(before, token))
+  const isAnyRenewed = results.some((result) => typeof result === 'object')
+  const isCopy = shown.some(({ token }, i) => results[i] === 'superseded' && isOld(before, token))
   const problem = isSpentRenewed
     ? 'A token was renewed after all of its grant was issued.'
     : isCopy && isAnyRenewed

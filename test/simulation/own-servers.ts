@@ -3,7 +3,7 @@
  * database, one database per node. Everything the ledger does is written down for the checker.
  */
 import {
-  type CheckInFate,
+  type CheckInResult,
   createHiloHandler,
   type Ledger,
   LedgerUnavailable,
@@ -321,11 +321,11 @@ export class OwnServer {
             const { id, collection: tag, lastMax, shown = [] } = claims[i]!
             const { low, high, token } = outcome.grant
             const devices = [...(this.#grants.get(grantId(token))?.devices ?? []), this.#sender]
-            this.#shown(shown, outcome.fates)
+            this.#shown(shown, outcome.results)
             this.#grants.set(grantId(token), { devices, series: seriesOf(tag), low, high })
             if (id !== undefined && !outcome.isRepeat) {
               const tokens = shown.map(({ token }) => token)
-              const isFound = outcome.fates.includes('superseded')
+              const isFound = outcome.results.includes('superseded')
               this.#stage.witness.told(claimKey(id, tag), this.#sender, tokens, isFound)
             }
             if (!outcome.isRepeat)
@@ -349,14 +349,14 @@ export class OwnServer {
         }),
       checkIn: (request) =>
         this.#shaky(async () => {
-          const fates = await ledger.checkIn(request)
+          const results = await ledger.checkIn(request)
           const tokens = request.grants.map(({ token }) => token)
-          const isFound = fates.includes('superseded')
+          const isFound = results.includes('superseded')
           this.#stage.witness.told(request.id, this.#sender, tokens, isFound)
           for (const token of request.spent ?? []) this.#replaced(token, rotationOf(token) + 1)
           this.#lostShown(request.grants)
-          this.#shown(request.grants, fates)
-          return fates
+          this.#shown(request.grants, results)
+          return results
         }),
     }
   }
@@ -370,12 +370,12 @@ export class OwnServer {
   }
 
   /** What became of the tokens that a device has shown, in a claim or in a check-in. */
-  #shown(shown: readonly ShownGrant[], fates: readonly CheckInFate[]): void {
-    fates.forEach((fate, i) => {
-      if (typeof fate === 'object') this.#replaced(fate.token, rotationOf(fate.token))
+  #shown(shown: readonly ShownGrant[], results: readonly CheckInResult[]): void {
+    results.forEach((result, i) => {
+      if (typeof result === 'object') this.#replaced(result.token, rotationOf(result.token))
       const { token } = shown[i]!
       const grant = this.#grants.get(grantId(token))
-      if (fate !== 'superseded' || !grant) return
+      if (result !== 'superseded' || !grant) return
       const isNewer = this.wasGrantedSince(token)
       const numbers = Array.from({ length: grant.high - grant.low + 1 }, (_, n) => grant.low + n)
       const without = numbers.filter((n) => !isNewer(n))

@@ -10,7 +10,7 @@ import {
   type NextManyAnswer,
 } from '../../../src/core/wire.js'
 import { bindingKey } from '../ledger/collections.js'
-import type { CheckInFate, ClaimOutcome, ClaimRequest, Grant } from '../ledger/ledger.js'
+import type { CheckInResult, ClaimOutcome, ClaimRequest, Grant } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
 import { type Costs, sumOf } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
@@ -38,9 +38,9 @@ export function hiloRoutes(
   const { ledger, nodeTag: serverTag, limits } = options
   const claim = claimer(options, costs, metrics)
 
-  function note(database: string, fates: readonly CheckInFate[]): void {
-    metrics.checkedIn(fates)
-    if (fates.includes('unknown')) logFailure(new UnknownToken(database))
+  function note(database: string, results: readonly CheckInResult[]): void {
+    metrics.checkedIn(results)
+    if (results.includes('unknown')) logFailure(new UnknownToken(database))
   }
 
   /** A give-back that shows its grant token needs the right to claim, and no other. */
@@ -80,9 +80,9 @@ export function hiloRoutes(
     const collections = outcomes.map((outcome, i) => {
       if ('grant' in outcome) {
         const range = claimAnswer(outcome.grant, ranges[i]!.prefix, id)
-        if (outcome.fates.length === 0) return range
-        note(database, outcome.fates)
-        return { ...range, grants: outcome.fates.map(fateAnswer) }
+        if (outcome.results.length === 0) return range
+        note(database, outcome.results)
+        return { ...range, grants: outcome.results.map(resultAnswer) }
       }
       const refusal =
         'failure' in outcome
@@ -109,9 +109,9 @@ export function hiloRoutes(
     const { database, allow } = access.callerOf(c)
     const { id, grants, spent } = readCheckInBody(await readJson(c), limits)
     await allow({ action: 'check-in', count: 0 })
-    const fates = await ledger.checkIn({ database, id, at: Date.now(), grants, spent })
-    note(database, fates)
-    return answer({ grants: fates.map(fateAnswer) } satisfies CheckInAnswer)
+    const results = await ledger.checkIn({ database, id, at: Date.now(), grants, spent })
+    note(database, results)
+    return answer({ grants: results.map(resultAnswer) } satisfies CheckInAnswer)
   })
   return routes
 }
@@ -167,10 +167,10 @@ function claimer({ ledger, limits }: CheckedOptions, costs: Costs, metrics: Metr
   return claim
 }
 
-function fateAnswer(fate: CheckInFate): CheckInAnswer['grants'][number] {
-  if (fate === 'superseded') return { superseded: true }
-  if (fate === 'unknown') return { unknown: true }
-  return { token: fate.token, high: fate.high }
+function resultAnswer(result: CheckInResult): CheckInAnswer['grants'][number] {
+  if (result === 'superseded') return { superseded: true }
+  if (result === 'unknown') return { unknown: true }
+  return { token: result.token, high: result.high }
 }
 
 /**

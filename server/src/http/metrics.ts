@@ -1,5 +1,5 @@
 /** The port of what counts the requests. The handler says what happened, and knows no library. */
-import type { CheckInFate, ClaimOutcome, Ledger } from '../ledger/ledger.js'
+import type { CheckInResult, ClaimOutcome, Ledger } from '../ledger/ledger.js'
 import type { HourlyLimits, Spent } from './budgets.js'
 import type { ClaimQueue } from './claim-queue.js'
 import type { Refusal } from './refusals.js'
@@ -17,7 +17,7 @@ export interface Metrics {
   refused(refusal: Refusal): void
   /** One of several claims is refused, in an answer that is not an error. */
   claimRefused(refusal: Refusal): void
-  checkedIn(fates: readonly CheckInFate[]): void
+  checkedIn(results: readonly CheckInResult[]): void
   /** A device got a series of its own. */
   seriesBegan(): void
   /** What a token may use in an hour. */

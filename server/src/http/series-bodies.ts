@@ -1,6 +1,6 @@
 /** What the server answers about series, as JSON with times that people read. */
 import type { ListedSeries, SeriesCheckInAnswer } from '../../../src/core/wire.js'
-import type { Series, SeriesFate } from '../ledger/ledger.js'
+import type { Series, SeriesResult } from '../ledger/ledger.js'
 
 export const time = (at: number): string => new Date(at).toISOString()
 
@@ -34,13 +34,13 @@ export function listed({
   }
 }
 
-export function fateBody(fate: SeriesFate): SeriesCheckInAnswer {
-  if (fate === 'unknown') return { unknown: true }
-  if ('superseded' in fate) {
-    const { handedOver, ...copied } = fate
+export function resultBody(result: SeriesResult): SeriesCheckInAnswer {
+  if (result === 'unknown') return { unknown: true }
+  if ('superseded' in result) {
+    const { handedOver, ...copied } = result
     return { ...copied, ...(handedOver && { handedOver: withTime(handedOver) }) }
   }
-  const { token, closed, ranges } = fate
+  const { token, closed, ranges } = result
   return {
     token,
     ...(closed && { closed: { ...closed, at: time(closed.at) } }),

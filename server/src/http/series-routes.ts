@@ -39,7 +39,7 @@ import {
   notHandedOver,
   quotaReached,
 } from './refusals.js'
-import { fateBody, listed } from './series-bodies.js'
+import { listed, resultBody } from './series-bodies.js'
 
 const MAX_PERIOD_BYTES = 64
 /** In one check-in. */
@@ -135,15 +135,15 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       const { database, allow } = access.callerOf(c)
       const { id, ...told } = await readCheckInBody(c)
       await allow({ action: 'series', count: 0 })
-      const fate = await ledger.checkInSeries({
+      const result = await ledger.checkInSeries({
         database,
         id,
         ...told,
         at: Date.now(),
       })
-      if (fate === 'unknown') metrics.checkedIn(['unknown'])
-      else if ('superseded' in fate && !fate.handedOver) metrics.checkedIn(['superseded'])
-      return answer(fateBody(fate))
+      if (result === 'unknown') metrics.checkedIn(['unknown'])
+      else if ('superseded' in result && !result.handedOver) metrics.checkedIn(['superseded'])
+      return answer(resultBody(result))
     })
     .post('/hilo/series/close', async (c) => {
       const { database, allow } = access.callerOf(c)

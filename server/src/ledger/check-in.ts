@@ -5,7 +5,7 @@
 import { distinct, keyOf, keyText } from './collections.js'
 import { type LedgerContext, type LedgerCore, provenBy, selectionOfShown } from './core.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
-import type { CheckIn, CheckInFate, Claims } from './ledger.js'
+import type { CheckIn, CheckInResult, Claims } from './ledger.js'
 import type { Rows, Selection, StepResult } from './row-store.js'
 import { withIssued } from './rows.js'
 import {
@@ -59,7 +59,7 @@ export function checkIn(
   rows: Rows,
   request: ReadCheckIn,
   { tokens, bound }: Pick<LedgerContext, 'tokens' | 'bound'>,
-): StepResult<CheckInFate[]> | { select: Selection } {
+): StepResult<CheckInResult[]> | { select: Selection } {
   const { database, spent, at } = request
   const progress = newProgress()
   for (const token of spent) {
@@ -72,12 +72,12 @@ export function checkIn(
     const spentRest = tombstone && withNextToken(tombstone, token, request.id)
     if (spentRest) progress.tombstones.set(token.id, spentRest)
   }
-  const { fates, copied, ...changed } = showTokens(rows, progress, request, tokens)
+  const { results, copied, ...changed } = showTokens(rows, progress, request, tokens)
   if (copied.length > 0 && !rows.selected.collections)
     return { select: { collections: distinct([...rows.grants.values()].map(keyOf), keyText) } }
   keep(progress, changed)
   return {
-    answer: fates,
+    answer: results,
     changes: {
       ...changedTokenRows(progress),
       restored: provenBy(rows, [request], bound),

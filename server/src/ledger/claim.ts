@@ -185,11 +185,11 @@ function grantEach(
       continue
     }
     // Before anything is taken: this copy may have issued what the other copy gave back.
-    const { fates, ...changed } = showTokens(rows, progress, read.get(claim)!, tokens)
+    const { results, ...changed } = showTokens(rows, progress, read.get(claim)!, tokens)
     // guard: H21 a claim repeated gets the same grant
     if (before) {
       keep(progress, changed)
-      outcomes.set(claim, { grant: toGrant(before, tokens), isRepeat: true, fates })
+      outcomes.set(claim, { grant: toGrant(before, tokens), isRepeat: true, results })
       continue
     }
     const { line } = lineOf(progress, row)
@@ -207,7 +207,7 @@ function grantEach(
     if (claim.id !== undefined) known.set(claim.id, grant)
     setLine(progress, row, taken.line)
     keep(progress, changed)
-    outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, fates })
+    outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, results })
   }
   return granted
 }

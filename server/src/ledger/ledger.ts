@@ -71,9 +71,9 @@ export type ClaimRefusal = {
   refused: 'jump' | 'overflow' | 'spent' | 'full' | 'short' | 'restored'
   max: number
 }
-/** `fates`: what became of the tokens that the claim has shown, in their order. */
+/** `results`: what became of the tokens that the claim has shown, in their order. */
 export type ClaimOutcome =
-  | { grant: Grant; isRepeat: boolean; fates: readonly CheckInFate[] }
+  | { grant: Grant; isRepeat: boolean; results: readonly CheckInResult[] }
   | ClaimRefusal
 
 export interface GiveBack extends CollectionKey {
@@ -110,7 +110,7 @@ export interface ShownGrant {
  * - `superseded`: another copy of the device showed this token before, or the grant is gone.
  * - `unknown`: this ledger never wrote the token. Another ledger may have.
  */
-export type CheckInFate = { token: string; high: number } | 'superseded' | 'unknown'
+export type CheckInResult = { token: string; high: number } | 'superseded' | 'unknown'
 
 export interface Floor extends CollectionKey {
   floor: number
@@ -280,7 +280,7 @@ export interface SeriesMark {
  *   `handedOver`: no copy, but a person has handed the series over to another device.
  * - `unknown`: this ledger never wrote the token, or was restored from a backup before.
  */
-export type SeriesFate =
+export type SeriesResult =
   | {
       token: string
       closed?: { at: number; by: string; reason: string }
@@ -538,9 +538,9 @@ export interface Claims {
 
   /**
    * Replaces the token of each grant: the old one has no effect from then on (H12, H13). Resolves
-   * with a fate per grant, in their order.
+   * with a result per grant, in their order.
    */
-  checkIn(checkIn: CheckIn): Promise<CheckInFate[]>
+  checkIn(checkIn: CheckIn): Promise<CheckInResult[]>
 }
 
 /** How far collections have gone, and what is done after a restore. */
@@ -601,7 +601,7 @@ export interface SeriesRegister {
   claimSeries(claim: SeriesClaim): Promise<SeriesOutcome>
 
   /** Replaces the token of a series, and keeps how far it has come. */
-  checkInSeries(checkIn: SeriesCheckIn): Promise<SeriesFate>
+  checkInSeries(checkIn: SeriesCheckIn): Promise<SeriesResult>
 
   /** Resolves with the series as it is now; undefined: there is none of that letter. */
   closeSeries(closing: SeriesClosing): Promise<Series | undefined>

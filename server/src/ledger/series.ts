@@ -13,9 +13,9 @@ import type {
   Series,
   SeriesCheckIn,
   SeriesClaim,
-  SeriesFate,
   SeriesOutcome,
   SeriesPeriod,
+  SeriesResult,
 } from './ledger.js'
 import { MAX_NUMBER } from './number-line.js'
 import type { Rows, StepResult } from './row-store.js'
@@ -100,7 +100,7 @@ export function checkInSeries(
   request: Omit<SeriesCheckIn, 'token'>,
   token: TokenContent | undefined,
   { tokens, bound }: Pick<LedgerContext, 'tokens' | 'bound'>,
-): StepResult<SeriesFate> {
+): StepResult<SeriesResult> {
   if (!token) return { answer: 'unknown', changes: {} }
   const { database, id, last, periods = [], at } = request
   const grant = rows.grants.get(token.id)

@@ -6,7 +6,7 @@
 import { distinct, isOfLetters, keyText } from './collections.js'
 import { selectionOfShown } from './core.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
-import type { CheckInFate, ClaimRequest, ShownGrant } from './ledger.js'
+import type { CheckInResult, ClaimRequest, ShownGrant } from './ledger.js'
 import { cutOut, type NumberLine } from './number-line.js'
 import type { LoadedCollection, RowChanges, Rows, Selection } from './row-store.js'
 import { type CollectionRow, type GrantRow, type Tombstone, withIssued, withLine } from './rows.js'
@@ -60,7 +60,7 @@ export interface Progress extends TokenRows {
 
 export interface ShownTokens extends TokenRows {
   /** One per token that is shown, in their order. */
-  fates: CheckInFate[]
+  results: CheckInResult[]
   /** Grants that another copy of the device has shown before. */
   copied: GrantRow[]
 }
@@ -97,7 +97,7 @@ export function showTokens(
     if (row?.database !== database) return false
     return row.tokenVersion > token!.tokenVersion && !withNextToken(row, token!, id)
   })
-  const fates = shown.map(({ token, next }): CheckInFate => {
+  const results = shown.map(({ token, next }): CheckInResult => {
     if (!token) return 'unknown'
     const [grant, tombstone] = [grantOf(token), tombstoneOf(token)]
     if (!grant) {
@@ -124,7 +124,7 @@ export function showTokens(
     return { token: tokens.write(kept), high: kept.high }
   })
   cutOutCopied(rows, progress, copied)
-  return { fates, copied, ...changed }
+  return { results, copied, ...changed }
 }
 
 export function keep(progress: Progress, { grants, tombstones }: TokenRows): void {

@@ -80,9 +80,9 @@ export function createMetrics(ledger: WatchedLedger): Metrics {
       countReason(refusal)
     },
     claimRefused: countReason,
-    checkedIn(fates) {
-      forks.inc(fates.filter((fate) => fate === 'superseded').length)
-      unknown.inc(fates.filter((fate) => fate === 'unknown').length)
+    checkedIn(results) {
+      forks.inc(results.filter((result) => result === 'superseded').length)
+      unknown.inc(results.filter((result) => result === 'unknown').length)
     },
     seriesBegan: () => series.inc(),
     budgets(limits) {

@@ -41,11 +41,11 @@ export function rootSource({ url, token }: Root, region: Region): RootSource {
     token === undefined ? {} : { Authorization: `Bearer ${token}` },
   )
 
-  /** Called before the fates are applied: after a crash in between, they come again. */
-  async function met(target: Target, fates: CheckInAnswer['grants'] = []): Promise<void> {
+  /** Called before the results are applied: after a crash in between, they come again. */
+  async function met(target: Target, results: CheckInAnswer['grants'] = []): Promise<void> {
     // guard: H13 a copied region grants nothing of what came back to it
-    if (fates.some((fate) => 'superseded' in fate)) await region.copied(target)
-    if (fates.some((fate) => 'unknown' in fate))
+    if (results.some((result) => 'superseded' in result)) await region.copied(target)
+    if (results.some((result) => 'unknown' in result))
       throw refused(
         `${url} does not know the ranges of '${target.collection}' that this region holds`,
         'It is another server than the one they came from, or its ledger is a new one. Set ' +
@@ -89,7 +89,7 @@ export function rootSource({ url, token }: Root, region: Region): RootSource {
     ...root,
     async claim(target, claim) {
       const grant = await root.claim(target, claim)
-      await met(target, grant.fates)
+      await met(target, grant.results)
       await check(target, claim, grant)
       return grant
     },

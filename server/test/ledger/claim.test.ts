@@ -38,7 +38,7 @@ describe('of a collection that the ledger counts', () => {
       {
         grant: { low: 11, high: 42, count: 32, serverTag: 'A', at: 5, token },
         isRepeat: false,
-        fates: [],
+        results: [],
       },
     ])
     expect(changes.newGrants).toEqual([

@@ -13,7 +13,7 @@ test('the numbers of a copied grant leave their line once, whoever shows its tok
   const progress = newProgress()
   const show = (id: string) => {
     const shown = readShown([old, old], 'shop', TOKENS)
-    return showTokens(rows, progress, { database: 'shop', id, at: 7, shown }, TOKENS).fates
+    return showTokens(rows, progress, { database: 'shop', id, at: 7, shown }, TOKENS).results
   }
   expect(show('a')).toEqual(['superseded', 'superseded'])
   const [after] = progress.lines.values()
