@@ -12,7 +12,7 @@ import {
 import { withRavens } from './bound/raven/ledger.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
-import { checked, type Given, ledgerLimits, secrets } from './ledger/options.js'
+import { type Checks, checked, type Given, ledgerLimits, secrets } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
 import { addressIn } from './postgres/place.js'
 import type { PostgresPool } from './postgres/pool.js'
@@ -83,7 +83,7 @@ const ledgerOptions = z.strictObject({
   collections: collectionsSetting.prefault({}),
   upstream: rootSettings.optional(),
   first: z.boolean().default(false),
-})
+} satisfies Checks<LedgerOptions>)
 
 /**
  * @throws Error that names the key and the fix; LedgerUnavailable when the database cannot be

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { HandlerLimits, HandlerOptions } from '../http/options.js'
 import type { LedgerLimits } from '../ledger/ledger.js'
 import {
+  type Checks,
   checked,
   databaseName,
   type Given,
@@ -33,13 +34,16 @@ export interface HiloWorkerOptions
   limits?: Given<LedgerLimits & HandlerLimits> | undefined
 }
 
+/** Without those that the handler checks. */
+type Own = Omit<HiloWorkerOptions, Exclude<keyof HandlerOptions, 'databases'>>
+
 const own = z.object({
   databases: z.array(databaseName).min(1, 'is empty: list the databases, as in ["Shop"]'),
   create: z.boolean().default(false),
   operatorToken: z.string().min(16, 'has to have at least 16 characters').optional(),
   horizon: horizon.default(DEFAULT_HORIZON_DAYS),
   secrets: secrets.optional(),
-})
+} satisfies Checks<Own>)
 
 type Checked = z.output<typeof own> & {
   ledgerLimits: LedgerLimits

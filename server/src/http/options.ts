@@ -4,7 +4,14 @@
  */
 import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.js'
-import { checked, databaseName, type Given, nodeTag, publicUrl } from '../ledger/options.js'
+import {
+  type Checks,
+  checked,
+  databaseName,
+  type Given,
+  nodeTag,
+  publicUrl,
+} from '../ledger/options.js'
 import type { Log } from './log.js'
 import { type Action, TOKEN_FORM, type Tokens, tokens } from './tokens.js'
 
@@ -140,7 +147,7 @@ export const limits = z.strictObject({
   numbersPerHour: positive(2 ** 53 - 1).default(1_048_576),
   rowsPerHour: positive(2 ** 40).default(10_000),
   namesPerHour: positive(2 ** 40).default(100),
-})
+} satisfies Checks<HandlerLimits>)
 
 const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'is no function')
 
@@ -182,7 +189,7 @@ const handlerOptions = z
     ),
     logRequests: z.boolean().default(false),
     limits: limits.prefault({}),
-  })
+  } satisfies Checks<HandlerOptions>)
   .refine(...DATABASES_LISTED)
 
 export type CheckedOptions = z.output<typeof handlerOptions>

@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { databaseName } from '../ledger/options.js'
+import { type Checks, databaseName } from '../ledger/options.js'
 
 export type Tokens = readonly (string | ScopedToken)[] | (() => readonly (string | ScopedToken)[])
 
@@ -103,7 +103,7 @@ export const tokens = z
             .optional(),
           devices: z.int().min(1).max(MOST_DEVICES).optional(),
           actions: z.array(action).min(1, 'is empty: the token could do nothing').optional(),
-        }),
+        } satisfies Checks<ScopedToken>),
       ],
       TOKEN_FORM,
     ),

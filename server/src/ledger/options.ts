@@ -9,6 +9,12 @@ import type { LedgerLimits } from './ledger.js'
 /** Settings of which each may be left out or undefined. */
 export type Given<T> = { [K in keyof T]?: T[K] | undefined }
 
+/**
+ * A check for each option, and none more. The options themselves are interfaces, where each is
+ * described: the types that the package brings have no comments of a schema's fields.
+ */
+export type Checks<Options> = Record<keyof Options, z.ZodType>
+
 /** What RavenDB allows, so that a database may move there. */
 export const databaseName = z
   .string()
@@ -32,15 +38,11 @@ export const publicUrl = z
   .transform((url) => url.replace(/\/$/, ''))
 
 export const ledgerLimits = z.strictObject({
-  /** A `lastMax` further above what was granted is refused. */
   maxJump: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(10_000_000),
-  /** No collection that the ledger itself counts passes it. */
   maxId: z.int().min(1).max(Number.MAX_SAFE_INTEGER).default(Number.MAX_SAFE_INTEGER),
-  /** Collections, and as many identities and series, per database. */
   collections: z.int().min(1).default(10_000),
-  /** Databases, which are made when they are first asked for. */
   databases: z.int().min(1).default(1_000),
-})
+} satisfies Checks<LedgerLimits>)
 
 /** The limits of the ledger, and those of the handler in front of it. */
 export function parted<T extends Given<LedgerLimits>>(limits: T) {

@@ -1,6 +1,6 @@
 /** Where a region's numbers come from, checked: another server of ours, its root, or etcd. */
 import { z } from 'zod'
-import { inWords, nodeTag, publicUrl } from '../ledger/options.js'
+import { type Checks, inWords, nodeTag, publicUrl } from '../ledger/options.js'
 import { tlsFiles } from '../upstream/request.js'
 
 interface RegionOptions {
@@ -62,7 +62,7 @@ const rootServer = z.strictObject({
     )
     .optional(),
   reserve,
-})
+} satisfies Checks<RootOptions>)
 
 const MOST_PER_BLOCK = 2 ** 30
 
@@ -80,7 +80,7 @@ const etcdCluster = z
     password: z.string().optional(),
     ...tlsFiles,
     reserve,
-  })
+  } satisfies Checks<EtcdOptions>)
   .refine(({ user, password }) => (user === undefined) === (password === undefined), {
     path: ['password'],
     error: 'goes with user: give both, or neither',

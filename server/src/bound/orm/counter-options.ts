@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
+import type { Checks } from '../../ledger/options.js'
 import type { Blocks } from './blocks.js'
 import {
   OPTIMIZERS,
@@ -159,7 +160,7 @@ export const counterSettings = z.strictObject({
       '1 to 2^53-1',
   ),
   ids: columnName.optional(),
-})
+} satisfies Checks<CounterOptions>)
 
 type CounterSettings = z.output<typeof counterSettings>
 /** A setting, and what is wrong with it. */

@@ -1,6 +1,6 @@
 /** How to reach the RavenDB that a collection's ranges come from, checked. */
 import { z } from 'zod'
-import { databaseName, publicUrl } from '../../ledger/options.js'
+import { type Checks, databaseName, publicUrl } from '../../ledger/options.js'
 import { tlsFiles } from '../../upstream/request.js'
 
 /** The server claims the collection's ranges from a RavenDB, and grants parts of them. */
@@ -27,8 +27,8 @@ export const ravenSettings = z.strictObject({
     database: databaseName,
     tag: z.string().min(1, 'is empty: leave it out').optional(),
     ...tlsFiles,
-  }),
-})
+  } satisfies Checks<RavenOptions['upstream']>),
+} satisfies Checks<RavenOptions>)
 
 export type Raven = z.output<typeof ravenSettings>['upstream']
 
