@@ -9,8 +9,10 @@ import type {
   CollectionKey,
   RangeRefusal,
   Series,
+  SeriesClaim,
   SeriesClosing,
   SeriesGift,
+  SeriesOutcome,
   SeriesRegister,
   SeriesRenaming,
 } from './ledger.js'
@@ -20,8 +22,9 @@ import { checkInSeries, claimSeries, letterClaim } from './series.js'
 
 type SeriesLetter = CollectionKey & { letter: string }
 
-export function seriesRegister({ store, context, change }: LedgerCore): SeriesRegister {
-  const { limits, tokens } = context
+export function seriesRegister(core: LedgerCore): SeriesRegister {
+  const { store, context, change } = core
+  const { tokens } = context
 
   const grantOf = async ({ letter, ...key }: SeriesLetter): Promise<string | undefined> =>
     (await store.findSeries({ ...key, name: letter }))?.grant
@@ -38,40 +41,7 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
   }
 
   return {
-    async claimSeries(request) {
-      const claim = normalized(request)
-      const { database, ended } = claim
-      const token = ended && tokens.read(ended.token, database)
-      const handed = (await store.readHandedOver(claim)).find((row) => isFor(row, claim, token))
-      if (handed) {
-        const taken = await change([database], {
-          select: { grants: [handed.grant], series: [handed.grant] },
-          step: (rows) => takeOver(rows, claim, token, context),
-        })
-        if (taken) return taken
-      }
-      const letter = letterClaim(claim)
-      // Two servers may go above the limit by what each of them gives at one moment.
-      const isFull = (await store.countSeries(database)) >= limits.collections
-      const { collection, name } = claim
-      const select = {
-        collections: [{ database, collection: letter.collection }],
-        quota: limits,
-        claims: [letter],
-        series: token ? [token.id] : [],
-        seriesNamed: name === undefined ? undefined : { database, collection, name },
-      }
-      return change([database], {
-        select,
-        step(rows) {
-          const known = rows.claimed.get(keyText(letter))?.get(claim.id)
-          // A claim that is repeated gets the name that its series has.
-          if (known && !rows.selected.series?.includes(known.id))
-            return { select: { ...select, series: [...select.series, known.id] } }
-          return claimSeries(rows, claim, token, isFull, context)
-        },
-      })
-    },
+    claimSeries: (request) => claimIn(core, normalized(request)),
 
     checkInSeries(request) {
       const checkIn = { ...request, database: request.database.toLowerCase() }
@@ -120,6 +90,44 @@ export function seriesRegister({ store, context, change }: LedgerCore): SeriesRe
 
     series: async (database) => (await store.readSeries(database.toLowerCase())).map(toSeries),
   }
+}
+
+async function claimIn(
+  { store, context, change }: LedgerCore,
+  claim: SeriesClaim,
+): Promise<SeriesOutcome> {
+  const { limits, tokens } = context
+  const { database, ended } = claim
+  const token = ended && tokens.read(ended.token, database)
+  const handed = (await store.readHandedOver(claim)).find((row) => isFor(row, claim, token))
+  if (handed) {
+    const taken = await change([database], {
+      select: { grants: [handed.grant], series: [handed.grant] },
+      step: (rows) => takeOver(rows, claim, token, context),
+    })
+    if (taken) return taken
+  }
+  const letter = letterClaim(claim)
+  // Two servers may go above the limit by what each of them gives at one moment.
+  const isFull = (await store.countSeries(database)) >= limits.collections
+  const { collection, name } = claim
+  const select = {
+    collections: [{ database, collection: letter.collection }],
+    quota: limits,
+    claims: [letter],
+    series: token ? [token.id] : [],
+    seriesNamed: name === undefined ? undefined : { database, collection, name },
+  }
+  return change([database], {
+    select,
+    step(rows) {
+      const known = rows.claimed.get(keyText(letter))?.get(claim.id)
+      // A claim that is repeated gets the name that its series has.
+      if (known && !rows.selected.series?.includes(known.id))
+        return { select: { ...select, series: [...select.series, known.id] } }
+      return claimSeries(rows, claim, token, isFull, context)
+    },
+  })
 }
 
 /** All series of a collection. None begins meanwhile: who begins one counts its letter. */

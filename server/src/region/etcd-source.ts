@@ -18,7 +18,7 @@ import { CounterUnusable, LedgerUnavailable } from '../ledger/errors.js'
 import type { CollectionKey } from '../ledger/ledger.js'
 import { MAX_NUMBER } from '../ledger/number-line.js'
 import { parsed } from '../upstream/request.js'
-import { openEtcd } from './etcd.js'
+import { type EtcdClient, openEtcd } from './etcd.js'
 import type { Etcd } from './options.js'
 
 const setup = z.strictObject({
@@ -60,69 +60,23 @@ export interface EtcdSource extends Source {
 export function etcdSource(options: Etcd): EtcdSource {
   const { prefix, block, tag } = options
   const etcd = openEtcd(options)
-  const known = new Map<string, Known>()
-
-  const databaseFolder = (database: string) => `${prefix}/${encodeURIComponent(database)}/`
-  const aboveKey = (database: string) => `${databaseFolder(database)}above`
-  const folder = ({ database, collection }: CollectionKey): string =>
-    databaseFolder(database) + encodeURIComponent(collection)
-  const setupKey = (key: CollectionKey) => `${folder(key)}/setup`
-  const blocksKey = (key: CollectionKey, epoch: number) => `${folder(key)}/blocks/${epoch}`
-
-  function remember(key: CollectionKey, text: string): Known {
-    const { data } = setup.safeParse(parsed(text))
-    if (!data)
-      throw new CounterUnusable(
-        `etcd holds something else under ${setupKey(key)}: ${text.slice(0, 100)}. Give this ` +
-          'server a `prefix` of its own.',
-      )
-    const before = known.get(folder(key))
-    const read = { text, value: data, newest: before?.text === text ? before.newest : 0 }
-    known.set(folder(key), read)
-    return read
-  }
-
-  /** How the collection's blocks become numbers. The first region writes it as configured. */
-  async function readSetup(key: CollectionKey): Promise<Known> {
-    const aboveAll = aboveKey(key.database)
-    const look = [{ get: setupKey(key) }, { get: aboveAll }]
-    const { entries: found, cluster } = await etcd.commit({}, look, [])
-    if (found[0]) return remember(key, found[0].value)
-    const floor = found[1]?.value
-    // guard: H20 a collection that a restored etcd does not know begins above the floor
-    const first: Setup = { block, epoch: 1, above: Number(floor ?? 0), cluster }
-    const text = JSON.stringify(first)
-    const { isDone, entries } = await etcd.commit(
-      { [setupKey(key)]: undefined, [blocksKey(key, 1)]: undefined, [aboveAll]: floor },
-      [
-        { put: setupKey(key), value: text },
-        { put: blocksKey(key, 1), value: 'begun' },
-      ],
-      look,
-    )
-    if (!isDone && !entries[0] && entries[1]?.value !== floor) return readSetup(key)
-    if (!isDone && !entries[0])
-      throw new CounterUnusable(
-        `etcd counts blocks of ${folder(key)}, but how large they are is gone: ${setupKey(key)} ` +
-          'was deleted. Put it back from a backup.',
-      )
-    return remember(key, isDone ? text : entries[0]!.value)
-  }
+  const keys = keysUnder(prefix)
+  const setups = setupsIn(etcd, keys, block)
 
   /** Nobody takes a block any more until the floor is raised. */
   async function stop(key: CollectionKey, { text, value }: Known, why: string): Promise<never> {
     const stopped = JSON.stringify({ ...value, stopped: why } satisfies Setup)
     // If another region has changed it meanwhile, its value stands.
-    await etcd.commit({ [setupKey(key)]: text }, [{ put: setupKey(key), value: stopped }], [])
+    await etcd.commit({ [keys.setup(key)]: text }, [{ put: keys.setup(key), value: stopped }], [])
     throw backwards(key, why)
   }
 
   async function takeBlock(key: CollectionKey, lastMax: number): Promise<[number, number]> {
     for (let isOutdated = false; ; isOutdated = true) {
-      let current = isOutdated ? undefined : known.get(folder(key))
+      let current = isOutdated ? undefined : setups.known(key)
       // The floor may have been raised since.
       if (!current || current.value.stopped !== undefined || current.value.block !== block)
-        current = await readSetup(key)
+        current = await setups.read(key)
       const { value, text, newest } = current
       if (value.stopped !== undefined) throw backwards(key, value.stopped)
       if (value.block !== block)
@@ -132,8 +86,8 @@ export function etcdSource(options: Etcd): EtcdSource {
             'the floor with the new size set everywhere.',
         )
       const { isDone, entries, cluster, revision } = await etcd.commit(
-        { [setupKey(key)]: text },
-        [{ put: blocksKey(key, value.epoch), value: 'taken' }],
+        { [keys.setup(key)]: text },
+        [{ put: keys.blocks(key, value.epoch), value: 'taken' }],
         [],
       )
       if (!isDone) continue
@@ -173,10 +127,91 @@ export function etcdSource(options: Etcd): EtcdSource {
       )
     },
 
+    ...floorsIn(etcd, keys, setups, block),
+  }
+}
+
+type Keys = ReturnType<typeof keysUnder>
+
+/** What etcd keeps, and where. */
+function keysUnder(prefix: string) {
+  const database = (name: string) => `${prefix}/${encodeURIComponent(name)}/`
+  const collection = (key: CollectionKey) =>
+    database(key.database) + encodeURIComponent(key.collection)
+  return {
+    database,
+    collection,
+    above: (name: string) => `${database(name)}above`,
+    setup: (key: CollectionKey) => `${collection(key)}/setup`,
+    blocks: (key: CollectionKey, epoch: number) => `${collection(key)}/blocks/${epoch}`,
+  }
+}
+
+interface Setups {
+  /** What was read last. */
+  known(key: CollectionKey): Known | undefined
+  /** How the collection's blocks become numbers. The first region writes it as configured. */
+  read(key: CollectionKey): Promise<Known>
+}
+
+/** @param block as configured here */
+function setupsIn(etcd: EtcdClient, keys: Keys, block: number): Setups {
+  const known = new Map<string, Known>()
+
+  function remember(key: CollectionKey, text: string): Known {
+    const { data } = setup.safeParse(parsed(text))
+    if (!data)
+      throw new CounterUnusable(
+        `etcd holds something else under ${keys.setup(key)}: ${text.slice(0, 100)}. Give this ` +
+          'server a `prefix` of its own.',
+      )
+    const before = known.get(keys.collection(key))
+    const read = { text, value: data, newest: before?.text === text ? before.newest : 0 }
+    known.set(keys.collection(key), read)
+    return read
+  }
+
+  async function readSetup(key: CollectionKey): Promise<Known> {
+    const aboveAll = keys.above(key.database)
+    const look = [{ get: keys.setup(key) }, { get: aboveAll }]
+    const { entries: found, cluster } = await etcd.commit({}, look, [])
+    if (found[0]) return remember(key, found[0].value)
+    const floor = found[1]?.value
+    // guard: H20 a collection that a restored etcd does not know begins above the floor
+    const first: Setup = { block, epoch: 1, above: Number(floor ?? 0), cluster }
+    const text = JSON.stringify(first)
+    const { isDone, entries } = await etcd.commit(
+      { [keys.setup(key)]: undefined, [keys.blocks(key, 1)]: undefined, [aboveAll]: floor },
+      [
+        { put: keys.setup(key), value: text },
+        { put: keys.blocks(key, 1), value: 'begun' },
+      ],
+      look,
+    )
+    if (!isDone && !entries[0] && entries[1]?.value !== floor) return readSetup(key)
+    if (!isDone && !entries[0])
+      throw new CounterUnusable(
+        `etcd counts blocks of ${keys.collection(key)}, but how large they are is gone: ` +
+          `${keys.setup(key)} was deleted. Put it back from a backup.`,
+      )
+    return remember(key, isDone ? text : entries[0]!.value)
+  }
+
+  return { known: (key) => known.get(keys.collection(key)), read: readSetup }
+}
+
+/** What an operator does after etcd went back, or to change the size of the blocks. */
+function floorsIn(
+  etcd: EtcdClient,
+  keys: Keys,
+  setups: Setups,
+  block: number,
+): Pick<EtcdSource, 'raiseFloor' | 'beginAbove'> {
+  return {
     async raiseFloor(key, floor, by) {
       for (;;) {
-        const { text, value } = await readSetup(key)
-        const look = [{ get: blocksKey(key, value.epoch) }]
+        const { text, value } = await setups.read(key)
+        const look = [{ get: keys.blocks(key, value.epoch) }]
         const { entries, cluster } = await etcd.commit({}, look, [])
         const taken = Math.max(0, (entries[0]?.version ?? 0) - 1)
         // guard: H20 all floors are raised from where etcd is, not from where one region is
@@ -184,19 +219,19 @@ export function etcdSource(options: Etcd): EtcdSource {
         const epoch = value.epoch + 1
         const next: Setup = { block, epoch, above, cluster }
         const { isDone } = await etcd.commit(
-          { [setupKey(key)]: text, [blocksKey(key, epoch)]: undefined },
+          { [keys.setup(key)]: text, [keys.blocks(key, epoch)]: undefined },
           [
-            { put: setupKey(key), value: JSON.stringify(next) },
-            { put: blocksKey(key, epoch), value: 'begun' },
+            { put: keys.setup(key), value: JSON.stringify(next) },
+            { put: keys.blocks(key, epoch), value: 'begun' },
           ],
-          [{ get: setupKey(key) }],
+          [{ get: keys.setup(key) }],
         )
         if (isDone) return
       }
     },
 
     async beginAbove(database, by) {
-      const floor = aboveKey(database)
+      const floor = keys.above(database)
       for (;;) {
         const { entries } = await etcd.commit({}, [{ get: floor }], [])
         const before = entries[0]?.value
@@ -207,7 +242,7 @@ export function etcdSource(options: Etcd): EtcdSource {
         )
         if (isDone) break
       }
-      const { entries } = await etcd.commit({}, [{ below: databaseFolder(database) }], [])
+      const { entries } = await etcd.commit({}, [{ below: keys.database(database) }], [])
       return entries.flatMap((entry) => {
         const [, collection] = /([^/]*)\/setup$/.exec(entry!.key) ?? []
         return collection ? { database, collection: decodeURIComponent(collection) } : []

@@ -35,7 +35,7 @@ interface Committed {
   revision: number
 }
 
-interface EtcdClient {
+export interface EtcdClient {
   /**
    * One transaction: `then` if the conditions hold, else `otherwise`.
    * @throws UpstreamUnavailable when no node answers, and nobody knows whether it happened;

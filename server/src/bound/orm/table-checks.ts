@@ -40,21 +40,7 @@ export async function tableProblems(
 ): Promise<string[]> {
   const { table, column, where, start, fixed } = place
   const names = [column, ...Object.keys(where), ...Object.keys(fixed)]
-  const found = await query<ColumnFacts>(
-    `SELECT c.relkind AS kind, c.relpersistence AS persistence,
-       format_type(a.atttypid, NULL) AS type, current_user AS role,
-       CASE WHEN a.atttypid = 'numeric'::regtype AND a.atttypmod > 0
-         THEN ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 65535) END AS digits,
-       a.attgenerated <> '' AS generated,
-       has_column_privilege(c.oid, a.attnum, 'SELECT') AS reads,
-       has_column_privilege(c.oid, a.attnum, 'UPDATE') AS writes,
-       has_column_privilege(c.oid, a.attnum, 'INSERT') AS inserts
-     FROM pg_class c CROSS JOIN unnest($2::text[]) WITH ORDINALITY AS n(name, i)
-       LEFT JOIN pg_attribute a
-       ON a.attrelid = c.oid AND a.attname = n.name AND a.attnum > 0 AND NOT a.attisdropped
-     WHERE c.oid = to_regclass($1) ORDER BY n.i`,
-    [quoted(table), names],
-  )
+  const found = await columnFacts(query, table, names)
   const [counter] = found
   if (!counter || !['r', 'p'].includes(counter.kind))
     return [await missingText(query, 'table', table, counter !== undefined)]
@@ -104,6 +90,28 @@ export async function tableProblems(
   }
   return [...problems, ...(await rowProblems(query, binding, place, isFirst))]
 }
+
+/** In the order of the names. Empty: there is no such table. */
+const columnFacts = (
+  query: Query,
+  table: string,
+  names: readonly string[],
+): Promise<ColumnFacts[]> =>
+  query<ColumnFacts>(
+    `SELECT c.relkind AS kind, c.relpersistence AS persistence,
+       format_type(a.atttypid, NULL) AS type, current_user AS role,
+       CASE WHEN a.atttypid = 'numeric'::regtype AND a.atttypmod > 0
+         THEN ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 65535) END AS digits,
+       a.attgenerated <> '' AS generated,
+       has_column_privilege(c.oid, a.attnum, 'SELECT') AS reads,
+       has_column_privilege(c.oid, a.attnum, 'UPDATE') AS writes,
+       has_column_privilege(c.oid, a.attnum, 'INSERT') AS inserts
+     FROM pg_class c CROSS JOIN unnest($2::text[]) WITH ORDINALITY AS n(name, i)
+       LEFT JOIN pg_attribute a
+       ON a.attrelid = c.oid AND a.attname = n.name AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE c.oid = to_regclass($1) ORDER BY n.i`,
+    [quoted(table), names],
+  )
 
 async function rowProblems(
   query: Query,
