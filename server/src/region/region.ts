@@ -10,6 +10,7 @@ import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import type { Source } from '../../../src/source/source.js'
 import { createOwner } from '../../../src/worker/owner.js'
+import type { World } from '../../../src/worker/world.js'
 import {
   type BoundCollections,
   distinct,
@@ -26,7 +27,6 @@ import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './options.js'
 import { type RootSource, rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
-import { regionWorld } from './world.js'
 
 /** The binding of a region's ledger, which counts no collection itself. */
 export const ALL_FROM_ROOT: BoundCollections = new Map([
@@ -254,4 +254,21 @@ const floorsOf = (
     }
     return { ...raised, floor: 0 }
   },
+})
+
+/** What a region's device touches outside itself: the clock, timers and the ledger's database. */
+const regionWorld = (devices: DeviceStore, source: Source): World => ({
+  openStore: async () => devices,
+  storageKind: async () => 'persistent',
+  createSource: () => source,
+  now: () => performance.now(),
+  date: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms).unref()
+    return () => clearTimeout(timer)
+  },
+  random: Math.random,
+  newId: randomUUID,
+  // Several servers of one region may send the same claim. Its answer is applied once.
+  lock: (_, run) => run(),
 })
