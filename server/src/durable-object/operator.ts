@@ -47,8 +47,7 @@ async function run(
   database: string,
   body: unknown,
 ): Promise<unknown> {
-  const schema: z.ZodType<object> = OPERATED[method]
-  const given = { ...readBody(schema, body), database }
+  const given = { ...readBody(OPERATED[method], body), database }
   return object[method]((method === 'series' ? database : given) as never)
 }
 

@@ -9,10 +9,8 @@ import type { LedgerLimits } from './ledger.js'
 /** Settings of which each may be left out or undefined. */
 export type Given<T> = { [K in keyof T]?: T[K] | undefined }
 
-/**
- * A check for each option, and none more. The options themselves are interfaces, where each is
- * described: the types that the package brings have no comments of a schema's fields.
- */
+// Options are described in interfaces: tsc writes the type of a schema without its comments.
+/** A check for each option. */
 export type Checks<Options> = Record<keyof Options, z.ZodType>
 
 /** What RavenDB allows, so that a database may move there. */
