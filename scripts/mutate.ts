@@ -22,6 +22,7 @@ const COPIED = [
   'src',
   'server',
   'demo',
+  'examples',
   'test',
   'scripts',
   'package.json',
