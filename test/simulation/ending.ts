@@ -23,12 +23,14 @@ export async function end(simulation: Simulation): Promise<void> {
   const { scheduler, devices, profile, checker } = simulation
   scheduler.note(simulation.driver, '— everything heals —')
   heal(simulation)
+  // A browser evicts a cached page whose open transaction holds up those of other pages.
+  for (const { pages } of devices)
+    for (const page of [...pages]) if (page.state === 'cached') page.die()
   if (simulation.random.chance(0.5)) await settleAll(simulation)
   else await wait(simulation, 5_000)
   for (const device of devices) {
     for (const page of [...device.pages]) {
-      if (page.state === 'cached') page.die()
-      else if (page.kind === 'service worker') stopServiceWorker(simulation, page)
+      if (page.kind === 'service worker') stopServiceWorker(simulation, page)
       else page.run('closes at the end', () => page.leave())
     }
   }
