@@ -5,8 +5,7 @@
 import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
 import type { RowStore } from '../ledger/row-store.js'
 import { type Opening, upgradeSqlite, writeHealth } from '../sql/schema.js'
-import type { SqlConnection } from '../sql/statements.js'
-import { type Run, runWork, SQLITE } from '../sql/statements.js'
+import { type Run, runWork, SQLITE, type SqlConnection } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
 import type { ObjectStorage } from './cloudflare.js'
 

@@ -3,7 +3,6 @@
  * none itself. Guarantees that a name which is not listed makes no object, and that a client which
  * an object fails is told to ask again.
  */
-
 import { createHandler, type Handler } from '../http/handler.js'
 import { answer } from '../http/messages.js'
 import {

@@ -17,9 +17,11 @@ type Told<Method extends keyof Ledger> = Omit<
 >
 
 /** Checked against the ledger's port. The package's types need not say how. */
-const checksOf = <Method extends keyof Ledger>(checks: {
-  [Each in Method]: z.ZodObject & z.ZodType<Told<Each>>
-}): Record<Method, z.ZodObject> => checks
+const checksOf = <Method extends keyof Ledger>(
+  checks: {
+    [Each in Method]: z.ZodObject & z.ZodType<Told<Each>>
+  },
+): Record<Method, z.ZodObject> => checks
 
 export const OPERATED = checksOf({
   status: nothing,
