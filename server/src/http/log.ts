@@ -93,7 +93,8 @@ export function failureLog(log: Log): FailureLog {
       log.error(
         { database: error.database, ...more },
         'A device showed a grant token that this ledger never wrote: it is of another server, or ' +
-          'of this one under another secret. Was this ledger restored without its secret?',
+          'of this one under another secret. Was this ledger restored without its secret? In ' +
+          'development: was the ledger made anew? Then delete the data of the site in the browser.',
       )
     else log.error({ err: error, ...more }, 'A request failed.')
   }

@@ -5,12 +5,15 @@ import { json, type RequestHandler, text } from '@sveltejs/kit'
 const db = new DatabaseSync('shop.db')
 db.exec('CREATE TABLE IF NOT EXISTS orders (id TEXT PRIMARY KEY, customer TEXT, madeAt TEXT)')
 const store = db.prepare('INSERT INTO orders VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING')
+const same = db.prepare('SELECT 1 FROM orders WHERE id = ? AND customer = ? AND madeAt = ?')
 
 export const POST: RequestHandler = async ({ request }) => {
   const { id, customer, madeAt } = await request.json()
   if (![id, customer, madeAt].every((each) => typeof each === 'string'))
     return text('An order has an id, a customer and a time, each of them a text.', { status: 400 })
   store.run(id, customer, madeAt)
+  if (!same.get(id, customer, madeAt))
+    return text(`Another order has the id ${id}.`, { status: 409 })
   return json({ id }, { status: 201 })
 }
 
