@@ -41,6 +41,14 @@ export async function staysOffline(reader: Reader, tab: TestPage): Promise<void>
   expect(last).toMatch(/^orders\/\d+-A Edsger, waits$/)
   await reader.type('npm start')
   await expect.poll(() => stored(url), { timeout: 30_000 }).toContain(last.replace(', waits', ''))
+  // Two orders have one id where the ledger was made anew, and the browser kept its old ids.
+  expect(await send(url, { id: last.split(' ')[0]!, customer: 'Alan', madeAt: 'today' })).toBe(409)
+}
+
+async function send(url: string, order: object): Promise<number> {
+  const body = JSON.stringify(order)
+  const headers = { 'content-type': 'application/json' }
+  return (await fetch(`${url}/api/orders`, { method: 'POST', headers, body })).status
 }
 
 /** What the API has in its database. */
