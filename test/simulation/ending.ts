@@ -23,11 +23,11 @@ export async function end(simulation: Simulation): Promise<void> {
   const { scheduler, devices, profile, checker } = simulation
   scheduler.note(simulation.driver, '— everything heals —')
   heal(simulation)
-  // A browser evicts a cached page whose open transaction holds up those of other pages.
-  for (const { pages } of devices)
-    for (const page of [...pages]) if (page.state === 'cached') page.die()
+  evictCached(simulation)
   if (simulation.random.chance(0.5)) await settleAll(simulation)
   else await wait(simulation, 5_000)
+  // One may have been on its way there.
+  evictCached(simulation)
   for (const device of devices) {
     for (const page of [...device.pages]) {
       if (page.kind === 'service worker') stopServiceWorker(simulation, page)
@@ -47,6 +47,12 @@ export async function end(simulation: Simulation): Promise<void> {
   if (profile.ending === 'account') await giveAllBack(simulation, pages)
   else await useAllUp(simulation, devices, pages)
   account(simulation)
+}
+
+/** A browser evicts a cached page whose open transaction holds up those of other pages. */
+function evictCached({ devices }: Simulation): void {
+  for (const { pages } of devices)
+    for (const page of [...pages]) if (page.state === 'cached') page.die()
 }
 
 /** All faults have ended, so every page gets an id. */
