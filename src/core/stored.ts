@@ -4,9 +4,17 @@
  * set it aside and claim anew. The record of a newer version is left alone.
  */
 
+import { settle } from './device.js'
+import type { Change } from './device-store.js'
 import { HiloError } from './errors.js'
 import type { Range } from './range.js'
-import { type DeviceState, emptyState, type GrantedRange, STATE_VERSION } from './state.js'
+import {
+  type DeviceState,
+  emptyState,
+  type GrantedRange,
+  type Note,
+  STATE_VERSION,
+} from './state.js'
 
 /**
  * The stored state (`undefined`: nothing stored yet), or why it cannot be used.
@@ -77,6 +85,32 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
   return { state }
 }
 
+/** What a step has read, and what it makes of that: for {@link DeviceStore.update}. */
+export interface Step<T> extends Change<T> {
+  /** With all notes settled. */
+  before: DeviceState
+  /** Why the record cannot be used. It is set aside, and the device begins anew. */
+  refused?: string
+}
+
+/**
+ * One step on a stored record, with the notes that pages left.
+ * @throws HiloError `storage-failed` when a number would get two owners, `outdated`
+ */
+export function step<T>(
+  stored: unknown,
+  notes: readonly Note[],
+  change: (before: DeviceState) => [state: DeviceState, result: T],
+): Step<T> {
+  const read = readState(stored)
+  const isRefused = 'refused' in read
+  const before = settle(isRefused ? emptyState() : read.state, notes)
+  const [state, result] = change(before)
+  // guard: H17 a state in which a number has two owners is not stored
+  if (state !== stored && heldTwice(state)) throw new HiloError('storage-failed', TWO_OWNERS)
+  return { before, state, result, ...(isRefused && { refused: read.refused, setAside: stored }) }
+}
+
 /**
  * Is this a grant of the collection whose ids begin with `prefix`? An app's own source may answer
  * anything. It cannot check in, so it has no tokens.
@@ -89,7 +123,7 @@ export const isGrant = (grant: unknown, prefix: string): grant is GrantedRange =
   !grant.range.token
 
 /** A range that overlaps another one of its prefix and server tag: its numbers have two owners. */
-export function heldTwice({ ranges, leases, offers }: DeviceState): Range | undefined {
+function heldTwice({ ranges, leases, offers }: DeviceState): Range | undefined {
   const ends = new Map<string, number>()
   return [...ranges, ...[...leases, ...offers].map(({ range }) => range)]
     .sort((a, b) => a.from - b.from)
@@ -100,6 +134,10 @@ export function heldTwice({ ranges, leases, offers }: DeviceState): Range | unde
       return from <= end
     })
 }
+
+const TWO_OWNERS =
+  'No id was handed out, and nothing was stored: numbers would have two owners here. This is a ' +
+  'fault of offline-hilo. Report it.'
 
 type Fields = Record<string, unknown>
 

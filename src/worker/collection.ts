@@ -4,8 +4,8 @@
  */
 import { asksFirst, claimsFirst, isCheckInDue, reportIn, withUse } from '../core/check-in.js'
 import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../core/contract.js'
-import { exchange, settle, surplus } from '../core/device.js'
-import { type Failure, HiloError, toFailure } from '../core/errors.js'
+import { exchange, surplus } from '../core/device.js'
+import { type Failure, toFailure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
 import { total } from '../core/range.js'
 import { enough, isLow } from '../core/sizes.js'
@@ -16,7 +16,7 @@ import {
   emptyState,
   type Note,
 } from '../core/state.js'
-import { heldTwice, readState } from '../core/stored.js'
+import { step } from '../core/stored.js'
 import { pagesOf, writeOffPages } from '../core/write-off.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import type { CheckIns } from './check-ins.js'
@@ -189,7 +189,7 @@ export class OwnedCollection {
     return this.#answer(async () => {
       const store = await this.#owner.store
       const { stored, notes } = await store.read(this.#key)
-      return { state: settle(usable(readState(stored)), notes) }
+      return { state: step(stored, notes, (state) => [state, undefined]).state }
     })
   }
 
@@ -414,14 +414,13 @@ export class OwnedCollection {
   async #update<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T> {
     const store = await this.#owner.store
     const { result, ...seen } = await store.update(this.#key, (stored, notes) => {
-      const read = readState(stored)
-      if ('refused' in read) this.#notice = unusable(read.refused)
       this.#cancel(notes)
-      const before = settle(usable(read), notes)
-      const [changed, result] = change(before, before.reserve ?? this.#target.reserve)
-      const state = withUse(before, changed)
-      // guard: H17 a state in which a number has two owners is not stored
-      if (state !== stored && heldTwice(state)) throw new HiloError('storage-failed', TWO_OWNERS)
+      const { before, refused, ...done } = step(stored, notes, (before) => {
+        const [changed, result] = change(before, before.reserve ?? this.#target.reserve)
+        return [withUse(before, changed), result]
+      })
+      const { state, result } = done
+      if (refused) this.#notice = unusable(refused)
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
       const { ranges, reserve = this.#target.reserve, gaps } = state
       const { checkedIn, serverTag, nodes, isReleased } = state
@@ -436,7 +435,7 @@ export class OwnedCollection {
         ...(nodes && nodes.length > 1 && { mixedNodes: nodes }),
       }
       return {
-        state,
+        ...done,
         result: {
           result,
           shared,
@@ -445,7 +444,6 @@ export class OwnedCollection {
           report: reportIn(state, this.#owner.world.date()),
           stages: [before, state] as const,
         },
-        ...('refused' in read && { setAside: stored }),
       }
     })
     this.#shared = seen.shared
@@ -460,10 +458,6 @@ export class OwnedCollection {
 
 /** Names a collection in locks and in messages between tabs. */
 export const nameOf = (key: StoreKey): string => JSON.stringify(key)
-
-const TWO_OWNERS =
-  'No id was handed out, and nothing was stored: numbers would have two owners here. This is a ' +
-  'fault of offline-hilo. Report it.'
 
 function withoutReserve(state: DeviceState): DeviceState {
   const { reserve, ...rest } = state
@@ -485,9 +479,6 @@ const unwanted = (request: Exchange): Exchange => ({
 })
 
 const NOTHING: Exchanged = { leases: [], offers: [], outstanding: [] }
-
-const usable = (read: ReturnType<typeof readState>): DeviceState =>
-  'refused' in read ? emptyState() : read.state
 
 const unusable = (why: string): Failure => ({
   code: 'storage-failed',

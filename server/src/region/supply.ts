@@ -18,8 +18,8 @@ import {
   takeAll,
   usedUp,
 } from '../../../src/core/page/page.js'
-import { type DeviceState, emptyState } from '../../../src/core/state.js'
-import { readState } from '../../../src/core/stored.js'
+import type { DeviceState } from '../../../src/core/state.js'
+import { readState, step } from '../../../src/core/stored.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
 import type { Source } from '../../../src/source/source.js'
 import { UpstreamUnavailable } from '../ledger/errors.js'
@@ -237,12 +237,7 @@ export class Supply {
   #newExchange = (): string => `${this.#context.page}.${++this.#exchanges}`
 
   #update<T>(change: (state: DeviceState) => [DeviceState, T]): Promise<T> {
-    return this.#context.devices.update(this.#key, (stored) => {
-      const read = readState(stored)
-      const isRefused = 'refused' in read
-      const [state, result] = change(isRefused ? emptyState() : read.state)
-      return { state, result, ...(isRefused && { setAside: stored }) }
-    })
+    return this.#context.devices.update(this.#key, (stored, notes) => step(stored, notes, change))
   }
 
   #unusable(failure: Failure): Error {
