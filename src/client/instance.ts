@@ -41,8 +41,6 @@ export class Instance {
   readonly #home: Map<string, Allocator>
   /** Aborted by `close()`: from then on nothing is issued. */
   readonly #closing = new AbortController()
-  /** Aborted when all is parked: from then on nothing is stored or sent. */
-  readonly #ended = new AbortController()
   /** The collection of the last call. A burst asks for it again, and a look-up doubles the cost. */
   #recent: { name: string; allocator: Allocator } | undefined
   #exchanges = 0
@@ -64,7 +62,7 @@ export class Instance {
       ...(device && { device }),
     }
     countInstance(config, this.signal)
-    const pageExit = new PageExit(config, this.#ended.signal, store)
+    const pageExit = new PageExit(config, store)
     this.link = new OwnerLink({
       // A store is an object of this realm, so its owner is here, too.
       spawn: store ? undefined : realm.spawn && (worker ?? realm.spawn),
@@ -80,7 +78,6 @@ export class Instance {
         changed: (target, view) => this.#known(target)?.stock.onChange(view),
         parkExcess: async (target) => this.#known(target)?.stock.parkExcess(),
       },
-      signal: this.#ended.signal,
     })
     this.context = {
       ...listener,
@@ -191,9 +188,16 @@ export class Instance {
 
   async #close(): Promise<void> {
     this.#closing.abort(closed())
-    if (!this.link.wasOpened) this.#ended.abort(closed())
+    // A page that has no owner yet holds nothing, and does not wait for one.
+    if (!this.link.wasOpened) this.#end()
     await Promise.all(this.allocators.map(({ stock }) => stock.close()))
-    this.#ended.abort(closed())
+    this.#end()
+  }
+
+  /** All is parked: from now on nothing is stored or sent. */
+  #end(): void {
+    this.link.end(this.signal.reason)
+    this.context.pageExit.close()
   }
 
   #allocatorsOf(database: string): Map<string, Allocator> {

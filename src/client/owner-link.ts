@@ -25,8 +25,6 @@ export interface LinkOptions {
   ownerHere: () => Promise<Owner>
   config: OwnerConfig
   callbacks: OwnerCallbacks
-  /** Ends the link: calls that wait are rejected with its reason, and no owner is started. */
-  signal: AbortSignal
 }
 
 export class OwnerLink {
@@ -37,13 +35,13 @@ export class OwnerLink {
   /** The app's switch, for owners that come later. */
   #isOnline = true
   #isWatched = false
+  #end: { reason: unknown } | undefined
   /** Has an owner ever answered? Before, this page can hold nothing. */
   wasOpened = false
 
   constructor(options: LinkOptions) {
     this.#options = options
     if (options.spawn) this.#use(this.#connectWorker(options.spawn))
-    options.signal.addEventListener('abort', () => this.#close())
   }
 
   /**
@@ -94,21 +92,23 @@ export class OwnerLink {
     this.#connection?.then(({ owner }) => owner.reportNow(), ignore)
   }
 
+  /** Calls that wait are rejected with `reason`, and no owner is started any more. */
+  end(reason: unknown): void {
+    if (this.#end) return
+    this.#end = { reason }
+    this.#starting?.end(reason)
+    this.#connection?.then((connection) => {
+      connection.owner.close()
+      connection.end(reason)
+    }, ignore)
+  }
+
   #notify(send: (owner: Owner) => void): void {
     this.#connect().then(({ owner }) => send(owner), ignore)
   }
 
-  #close(): void {
-    this.#starting?.end(this.#options.signal.reason)
-    this.#connection?.then((connection) => {
-      connection.owner.close()
-      connection.end(this.#options.signal.reason)
-    }, ignore)
-  }
-
   #connect(): Promise<Connection> {
-    const { signal } = this.#options
-    if (signal.aborted) return Promise.reject(signal.reason)
+    if (this.#end) return Promise.reject(this.#end.reason)
     return this.#connection ?? this.#use(this.#connectHere())
   }
 
@@ -136,7 +136,7 @@ export class OwnerLink {
 
   async #connectHere(): Promise<Connection> {
     // guard: H16 a closed page starts no owner
-    this.#options.signal.throwIfAborted()
+    if (this.#end) throw this.#end.reason
     try {
       const connection = new Connection(await this.#options.ownerHere())
       await this.#open(connection, this.#options.callbacks)

@@ -13,9 +13,9 @@ import type { GiveBack } from './give-back.js'
 export class PageExit {
   readonly #config: OwnerConfig
   readonly #store: DeviceStore | undefined
-  readonly #signal: AbortSignal
   #db: IDBDatabase | undefined
   #isOpening = false
+  #isClosed = false
   /** Does anybody take ranges back? */
   readonly takesBack: boolean
   /** Loaded once the page has its first ids. Before that nothing goes back. */
@@ -23,17 +23,12 @@ export class PageExit {
   /** Headers of the last request: there is no time to ask for new ones. */
   headers: Record<string, string> = {}
 
-  /**
-   * @param signal closes the connection to the storage
-   * @param store the app's own: notes go there alone
-   */
-  constructor(config: OwnerConfig, signal: AbortSignal, store?: DeviceStore) {
+  /** @param store the app's own: notes go there alone */
+  constructor(config: OwnerConfig, store?: DeviceStore) {
     this.#config = config
     this.#store = store
-    this.#signal = signal
     this.takesBack = !config.isAsked
     if (config.headers !== 'ask') this.headers = config.headers
-    signal.addEventListener('abort', () => this.#db?.close())
   }
 
   /** Opens the connection that the last note is written through, once the owner has a database. */
@@ -52,7 +47,7 @@ export class PageExit {
       request.onsuccess = () => {
         const db = request.result
         // The page was closed while it opened.
-        if (this.#signal.aborted) return db.close()
+        if (this.#isClosed) return db.close()
         this.#db = db
         db.onclose = forget
         db.onversionchange = () => {
@@ -61,6 +56,12 @@ export class PageExit {
         }
       }
     })
+  }
+
+  /** Closes the connection to the storage: no note is written there any more. */
+  close(): void {
+    this.#isClosed = true
+    this.#db?.close()
   }
 
   /** Notes that earlier pages left in `localStorage` for this collection. */

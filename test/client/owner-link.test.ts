@@ -15,11 +15,11 @@ import { eventually } from '../support/eventually.js'
 import { FakeWorker } from '../support/worker.js'
 import { config, exchangeOf, FakeWorld, flush, must, target } from '../support/world.js'
 
-const ends: AbortController[] = []
+const links: OwnerLink[] = []
 const workers: FakeWorker[] = []
 
 afterEach(() => {
-  for (const end of ends.splice(0)) end.abort(new HiloError('closed', 'Over.'))
+  for (const link of links.splice(0)) link.end(new HiloError('closed', 'Over.'))
   for (const worker of workers.splice(0)) worker.terminate()
   vi.useRealTimers()
 })
@@ -28,8 +28,6 @@ afterEach(() => {
 function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new FakeWorld()) {
   const ownerHere = vi.fn(async () => createOwner(world))
   const stored = vi.fn()
-  const end = new AbortController()
-  ends.push(end)
   const link = new OwnerLink({
     spawn:
       spawn &&
@@ -41,9 +39,9 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
     ownerHere,
     config,
     callbacks: { headers: async () => ({}), changed() {}, stored, parkExcess: async () => {} },
-    signal: end.signal,
   })
-  return { link, world, ownerHere, stored, end }
+  links.push(link)
+  return { link, world, ownerHere, stored }
 }
 
 function collectGarbage(): void {
@@ -214,9 +212,9 @@ describe('the connection to the owner', () => {
   })
 
   test('ends with close: the worker is terminated', async () => {
-    const { link, end } = linkTo((owner) => new FakeWorker(owner))
+    const { link } = linkTo((owner) => new FakeWorker(owner))
     await claim(link)
-    end.abort()
+    link.end(new HiloError('closed', 'Over.'))
     await eventually(() => expect(workers[0]!.isTerminated).toBe(true))
   })
 

@@ -25,8 +25,8 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** A page whose owner has created the database, with the connection for its last note open. */
-async function preparedPage(name = newName(), signal = open()) {
+/** A page whose owner has created the database, while the connection for its last note opens. */
+async function openingPage(name = newName()) {
   const store = new IndexedDbStore(name)
   await store.open()
   store.close()
@@ -37,17 +37,22 @@ async function preparedPage(name = newName(), signal = open()) {
     headers: {},
     timeout: 1000,
   }
-  const pageExit = new PageExit(config, signal)
+  const pageExit = new PageExit(config)
   const opened = vi.spyOn(IDBFactory.prototype, 'open')
   pageExit.openStore()
   const request = opened.mock.results[0]!.value as IDBOpenDBRequest
-  await new Promise((done) => request.addEventListener('success', done))
   opened.mockRestore()
-  return { pageExit, name, config, db: request.result }
+  const isOpen = new Promise((done) => request.addEventListener('success', done))
+  return { pageExit, name, config, request, isOpen }
 }
 
-/** For a page that is not closed. */
-const open = () => new AbortController().signal
+/** The same with that connection open. */
+async function preparedPage(name?: string) {
+  const page = await openingPage(name)
+  await page.isOpen
+  return page
+}
+
 const keysOf = () => Object.keys(localStorage)
 
 describe('leaving', () => {
@@ -101,7 +106,7 @@ describe('leaving', () => {
     const { config } = await preparedPage()
     vi.stubGlobal('localStorage', undefined)
     vi.stubGlobal('indexedDB', undefined)
-    const pageExit = new PageExit(config, open())
+    const pageExit = new PageExit(config)
     pageExit.openStore()
     expect(() => pageExit.leaveNotes(target, [note])).not.toThrow()
     expect(pageExit.readNotes(target)).toEqual([])
@@ -117,26 +122,26 @@ describe('leaving', () => {
 })
 
 test('a page that was closed while its connection opened closes that, too', async () => {
-  const { db: kept } = await preparedPage()
-  expect(() => kept.transaction('notes')).not.toThrow()
-  const { db } = await preparedPage(newName(), AbortSignal.abort())
+  const { request: kept } = await preparedPage()
+  expect(() => kept.result.transaction('notes')).not.toThrow()
+  const { pageExit, request, isOpen } = await openingPage()
+  pageExit.close()
+  await isOpen
   const isClosed = expect.objectContaining({ name: 'InvalidStateError' })
-  expect(() => db.transaction('notes')).toThrow(isClosed)
+  expect(() => request.result.transaction('notes')).toThrow(isClosed)
 })
 
 describe('the next page', () => {
   test('finds the notes of its own collection, database and server', async () => {
     const { pageExit, config } = await preparedPage()
     pageExit.leaveNotes(target, [note])
-    expect(new PageExit(config, open()).readNotes(target)).toEqual([note])
+    expect(new PageExit(config).readNotes(target)).toEqual([note])
     for (const other of [invoices, { ...target, database: 'Other' }, { ...target, separator: '-' }])
       expect(pageExit.readNotes(other)).toEqual([])
-    expect(
-      new PageExit({ ...config, url: 'https://other.example.com' }, open()).readNotes(target),
-    ).toEqual([])
-    expect(new PageExit({ ...config, name: `${config.name}-2` }, open()).readNotes(target)).toEqual(
+    expect(new PageExit({ ...config, url: 'https://other.example.com' }).readNotes(target)).toEqual(
       [],
     )
+    expect(new PageExit({ ...config, name: `${config.name}-2` }).readNotes(target)).toEqual([])
   })
 
   test('keeps them until they are settled, and then no more', async () => {
@@ -171,10 +176,7 @@ describe('the connection for the last note', () => {
   test('never creates the database: only the owner does', async () => {
     const name = newName()
     const opened = vi.spyOn(IDBFactory.prototype, 'open')
-    new PageExit(
-      { url: 'https://x', name, page: 'page', headers: {}, timeout: 1000 },
-      open(),
-    ).openStore()
+    new PageExit({ url: 'https://x', name, page: 'page', headers: {}, timeout: 1000 }).openStore()
     const request = opened.mock.results[0]!.value as IDBOpenDBRequest
     await new Promise((done) => request.addEventListener('error', done))
     expect((await indexedDB.databases()).map((database) => database.name)).not.toContain(name)
@@ -221,10 +223,11 @@ describe('giving back', () => {
 
   test('carries the headers of last time: there is no time to ask for new ones', async () => {
     const { config } = await preparedPage()
-    const pageExit = new PageExit(
-      { ...config, headers: { Authorization: 'Bearer 1' }, credentials: 'include' },
-      open(),
-    )
+    const pageExit = new PageExit({
+      ...config,
+      headers: { Authorization: 'Bearer 1' },
+      credentials: 'include',
+    })
     pageExit.sender = giveBack
     await pageExit.giveBack(target, [range(1, 5)])
     expect(sent()[0]![1]).toMatchObject({
@@ -238,7 +241,7 @@ describe('giving back', () => {
 
   test('shows a token in plain text without headers: it needs no preflight', async () => {
     const { config } = await preparedPage()
-    const pageExit = new PageExit({ ...config, headers: { Authorization: 'Bearer 1' } }, open())
+    const pageExit = new PageExit({ ...config, headers: { Authorization: 'Bearer 1' } })
     pageExit.sender = giveBack
     await pageExit.giveBack(target, [range(1, 5, { token: 't' })])
     vi.stubGlobal('location', new URL('https://api.example.com/app'))
