@@ -70,8 +70,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     const listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
     this.#instance = new Instance(checked, realm, {
-      changed: (allocator) => {
-        this.#events.changed(allocator.pageLeases, statusOf(allocator, this.#instance.isOnline()))
+      changed: ({ pageLeases }) => {
+        this.#events.changed(pageLeases, statusOf(pageLeases, this.#instance.isOnline()))
         this.#events.status()
       },
       forked: ({ pageLeases: { target } }) =>
@@ -195,8 +195,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   ): HiloStatus | CollectionStatus {
     const { allocators, options: of } = this.#instance
     const isOnline = this.#instance.isOnline()
-    if (collection !== undefined) return statusOf(this.#allocatorOf(collection, options), isOnline)
-    return statusOfAll(allocators, of.database, isOnline)
+    if (collection !== undefined)
+      return statusOf(this.#allocatorOf(collection, options).pageLeases, isOnline)
+    const pages = allocators.map(({ pageLeases }) => pageLeases)
+    return statusOfAll(pages, of.database, isOnline)
   }
 
   /**

@@ -7,7 +7,7 @@ import { fromFailure, type HiloError } from '../core/errors.js'
 import { total } from '../core/range.js'
 import { isLow } from '../core/sizes.js'
 import type { Gaps } from '../core/state.js'
-import type { Allocator } from './allocator.js'
+import type { PageLeases } from './page-leases.js'
 
 export interface CollectionStatus {
   /**
@@ -43,27 +43,28 @@ export interface HiloStatus {
   gaps: Gaps
 }
 
+/** What a status is made of: what a page holds of a collection, and what its device has said. */
+export type Counted = Pick<PageLeases, 'target' | 'queue' | 'offers' | 'view' | 'failure'>
+
 export function statusOfAll(
-  allocators: readonly Allocator[],
+  pages: readonly Counted[],
   home: string,
   isOnline: boolean,
 ): HiloStatus {
-  const views = allocators.flatMap(({ pageLeases }) => pageLeases.view ?? [])
+  const views = pages.flatMap(({ view }) => view ?? [])
   const sum = (key: keyof Gaps) => views.reduce((all, view) => all + view.gaps[key], 0)
   return {
     online: isOnline && views.every(({ isReachable }) => isReachable),
     storage: views[0]?.storage ?? 'best-effort',
     collections: Object.fromEntries(
-      allocators.map((allocator) => [nameOf(allocator, home), statusOf(allocator, isOnline)]),
+      pages.map((page) => [nameOf(page, home), statusOf(page, isOnline)]),
     ),
     gaps: { crash: sum('crash'), giveBack: sum('giveBack'), fork: sum('fork') },
   }
 }
 
 export function statusOf(
-  {
-    pageLeases: { view, failure = view?.failure ?? view?.notice, queue, offers, target },
-  }: Allocator,
+  { view, failure = view?.failure ?? view?.notice, queue, offers, target }: Counted,
   isOnline: boolean,
 ): CollectionStatus {
   const offered = total(offers.map(({ range }) => range))
@@ -96,6 +97,6 @@ function stateOf(
   return hasFailed && !isClaiming ? 'exhausted' : 'claiming'
 }
 
-function nameOf({ pageLeases: { target } }: Allocator, home: string): string {
+function nameOf({ target }: Counted, home: string): string {
   return target.database === home ? target.collection : `${target.collection}|${target.database}`
 }

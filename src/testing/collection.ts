@@ -4,12 +4,12 @@
  * worker, a storage, a network or a timer.
  */
 
-import type { CollectionStatus } from '../client/status.js'
+import type { Counted } from '../client/status.js'
 import { Waiters, type WaitLimits } from '../client/waiters.js'
 import { addGrant, beginClaim } from '../core/claim.js'
 import type { Target } from '../core/contract.js'
 import { exchange } from '../core/device.js'
-import { HiloError } from '../core/errors.js'
+import { HiloError, toFailure } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { answered, ask, giveUp, newPage } from '../core/page/page.js'
@@ -63,18 +63,23 @@ export class TestCollection {
     return this.state.reserve ?? this.target.reserve
   }
 
-  status(): CollectionStatus {
-    const { available, reserve, lastError } = this
-    const { crash, giveBack, fork } = this.state.gaps
-    const isOffline = lastError !== undefined || !this.#context.isOnline()
-    const stateWhenEmpty = isOffline ? 'exhausted' : 'claiming'
+  get counted(): Counted {
+    const { target, queue, reserve, lastError } = this
+    const { ranges, gaps } = this.state
     return {
-      available,
-      leased: this.queue.held,
-      reserve,
-      state: available === 0 ? stateWhenEmpty : isLow(available, reserve) ? 'low' : 'ready',
-      gaps: crash + giveBack + fork,
-      ...(lastError && { lastError }),
+      target,
+      queue,
+      offers: [],
+      failure: lastError && toFailure(lastError, 'server-unreachable'),
+      view: {
+        free: total(ranges),
+        reserve,
+        surplus: 0,
+        gaps,
+        isClaiming: false,
+        isReachable: true,
+        storage: 'best-effort',
+      },
     }
   }
 

@@ -24,7 +24,7 @@ import {
   type Observer,
   observe,
 } from '../client/observer.js'
-import type { CollectionStatus, HiloStatus } from '../client/status.js'
+import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from '../client/status.js'
 import type { WaitLimits } from '../client/waiters.js'
 import type { SeriesAccess } from '../consecutive/index.js'
 import { fromFailure, HiloError, toFailure } from '../core/errors.js'
@@ -201,22 +201,11 @@ class Instance<Name extends string>
     collection?: CollectionRef<Name>,
     options?: Pick<IdOptions, 'database'>,
   ): HiloStatus | CollectionStatus {
-    if (collection !== undefined) return this.#find(collection, options).status()
-    const all = [...this.#collections.values()]
-    const sum = (kind: keyof HiloStatus['gaps']) =>
-      all.reduce((gaps, { state }) => gaps + state.gaps[kind], 0)
-    return {
-      online: this.#isOnline(),
-      storage: this.#storage,
-      collections: Object.fromEntries(
-        all.map((each) => {
-          const { collection, database } = each.target
-          const isHome = database === this.#options.database
-          return [isHome ? collection : `${collection}|${database}`, each.status()]
-        }),
-      ),
-      gaps: { crash: sum('crash'), giveBack: sum('giveBack'), fork: sum('fork') },
-    }
+    const isOnline = this.#isOnline()
+    if (collection !== undefined) return statusOf(this.#find(collection, options).counted, isOnline)
+    const all = Array.from(this.#collections.values(), ({ counted }) => counted)
+    const { database } = this.#options
+    return { ...statusOfAll(all, database, isOnline), storage: this.#storage }
   }
 
   async inspect(
@@ -364,7 +353,7 @@ class Instance<Name extends string>
       queueMicrotask(() => {
         const all = [...this.#changed]
         this.#changed.clear()
-        for (const each of all) this.#events.changed(each, each.status())
+        for (const each of all) this.#events.changed(each, statusOf(each.counted, this.#isOnline()))
         this.#events.status()
       })
     this.#changed.add(changed)
