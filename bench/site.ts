@@ -46,6 +46,9 @@ export async function serveSite(files: ReadonlyMap<string, string | Uint8Array>)
     if (pathname.endsWith('/hilo/next')) claims++
     if (file === undefined) return hilo(request, response)
     response.setHeader('content-type', TYPES[extname(pathname)] ?? 'application/octet-stream')
+    // Browsers give a page a finer clock that lets nobody else in: 5 µs instead of 100 in Chromium.
+    response.setHeader('cross-origin-opener-policy', 'same-origin')
+    response.setHeader('cross-origin-embedder-policy', 'require-corp')
     // Every host serves files with a hash of their content in the name this way.
     if (pathname.startsWith('/assets/'))
       response.setHeader('cache-control', 'max-age=31536000, immutable')

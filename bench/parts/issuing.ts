@@ -74,6 +74,19 @@ export const issuing: Part = {
       ].concat(engines.map(({ figures }) => figure(nanoseconds(figures, name))))
     })
     print(table(['', ...engines.map(({ title }) => title), ...engines.map(() => 'ns each')], rows))
+    const slowest = engines[0]!.figures.filter(({ within }) => within !== undefined)
+    print(
+      table(
+        ['9,999 of 10,000 calls take at most', ...engines.map(({ title }) => title)],
+        slowest.map(({ name }) => [
+          name,
+          ...engines.map(({ figures }) => {
+            const { within } = figures.find((each) => each.name === name)!
+            return `${figure(within! / 1000)} µs`
+          }),
+        ]),
+      ),
+    )
     if (!isQuick)
       goal(
         `${count(MANY)} callers of \`nextId\` at once`,
