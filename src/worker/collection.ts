@@ -427,7 +427,7 @@ export class OwnedCollection {
       const shared: SharedView = {
         free: total(ranges),
         reserve,
-        surplus: store.isDurable ? surplus(state, this.#keep(store, state, reserve)) : 0,
+        surplus: surplus(state, this.#keep(store, state, reserve)),
         gaps,
         ...(checkedIn !== undefined && { checkedIn }),
         ...(serverTag !== undefined && this.#isHeard(store) && { serverTag }),

@@ -205,8 +205,8 @@ describe('a storage that hangs', () => {
     },
   )
 
-  // The sixth one counts the numbers as sent: if it hangs, they are a gap, as after a crash.
-  test.each([1, 2, 3, 4, 5])(
+  // The fifth one counts the numbers as sent: if it hangs, they are a gap, as after a crash.
+  test.each([1, 2, 3, 4])(
     'from step %i of a release on is asked again, and everything goes back',
     async (step) => {
       const { hilo, store } = open()

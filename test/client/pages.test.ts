@@ -326,6 +326,20 @@ test('without IndexedDB ids are made all the same; the status says nothing is ke
   const { hilo, page } = shop.open()
   expect(await hilo.nextId('orders')).toBe('orders/1-A')
   expect(hilo.status().storage).toBe('memory')
+  // Without another call: what came before the page could send is set aside when it can.
+  const kinds = async () => (await hilo.inspect('orders')).segments.map(({ kind }) => kind)
+  await eventually(async () => expect(await kinds()).not.toContain('granted'))
+  page.leave()
+  await eventually(async () => expect(await shop.max()).toBe(1))
+  vi.stubGlobal('indexedDB', indexedDB)
+})
+
+test('without IndexedDB what `reserve` took goes back when the page goes', async () => {
+  const { indexedDB } = globalThis
+  vi.stubGlobal('indexedDB', undefined)
+  const { hilo, page } = shop.open()
+  expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  await hilo.reserve('orders', 5)
   page.leave()
   await eventually(async () => expect(await shop.max()).toBe(1))
   vi.stubGlobal('indexedDB', indexedDB)
