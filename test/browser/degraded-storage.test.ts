@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { leave, openBrowser, openFirefoxWithoutCookies } from './browser.js'
 import { testedEngines } from './engines.js'
-import { expectDistinct, nextIds, status } from './ids.js'
+import { expectDistinct, nextIds, readyToGiveBack, status } from './ids.js'
 import { openSite } from './site.js'
 
 /** Longer than the storage may take to open. */
@@ -48,8 +48,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const made = await page.evaluate(nextIds, 5)
     expectDistinct(made)
     expect((await page.evaluate(status)).storage).toBe('memory')
-    // A page has the file that gives ids back once this one is answered.
-    await page.evaluate(() => window.hilo.inspect('orders'))
+    await page.evaluate(readyToGiveBack, 5)
     await leave(page, name, site.url({ name: 'elsewhere' }))
     await expect.poll(() => site.server.outstanding('orders'), { timeout: 20_000 }).toBe(5)
   })

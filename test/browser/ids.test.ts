@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { leave, openBrowser, openLastingBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
+import { readyToGiveBack } from './ids.js'
 import { openSite } from './site.js'
 
 const numberOf = (id: string) => Number(/^orders\/(\d+)-A$/.exec(id)?.[1])
@@ -139,8 +140,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const returns = () =>
       site.requests.filter(({ path, status }) => path.includes('/return') && status > 0).length
     const closePage = async () => {
-      // Resolves when everything is set aside, and the page knows.
-      await page.evaluate(() => window.hilo.reserve('orders', 0))
+      await page.evaluate(readyToGiveBack, 0)
       const before = returns()
       await leave(page, name, site.url({ name: 'elsewhere' }))
       await expect.poll(returns, PATIENCE).toBeGreaterThan(before)

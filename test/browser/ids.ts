@@ -27,12 +27,18 @@ export const askAgain = () =>
   window.hilo.reserve('orders', window.hilo.status('orders').available + 1)
 
 /**
+ * Resolves when the page has the file that gives ids back, and what exceeds this reserve is set
+ * aside. A page that is left before leaves all that to the next page.
+ */
+export const readyToGiveBack = (reserve: number) => window.hilo.reserve('orders', reserve)
+
+/**
  * Runs in a page with `reserve: 0`. Is no request under way, and are all free numbers set aside for
  * a page to give back, which has loaded the file for that? A page that closes earlier leaves them
  * to the next page.
  */
 export async function isAllOffered(): Promise<boolean> {
-  // That file makes it.
+  // As `readyToGiveBack`, which does not exist in the page.
   await window.hilo.reserve('orders', 0)
   const of = <T>(request: IDBRequest<T>) =>
     new Promise<T>((resolve) =>

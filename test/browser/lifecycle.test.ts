@@ -12,6 +12,7 @@ import {
   nextId,
   nextIds,
   numberOf,
+  readyToGiveBack,
   status,
 } from './ids.js'
 import { openSite, type Site } from './site.js'
@@ -154,8 +155,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     const page = await browser.newPage()
     await page.goto(site.url(KEEP_NOTHING))
     expect(await page.evaluate(nextId)).toBe('orders/1-A')
-    // Resolves when everything is set aside, and the page knows.
-    await page.evaluate(() => window.hilo.reserve('orders', 0))
+    await page.evaluate(readyToGiveBack, 0)
     await leave(page, name, site.url(ELSEWHERE))
     await expect.poll(() => site.server.max('orders'), { timeout: 20_000 }).toBe(1)
   })
@@ -172,6 +172,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
       const page = await browser.newPage()
       await page.goto(site.url(KEEP_NOTHING))
       made.push(...(await page.evaluate(nextIds, 7)))
+      await page.evaluate(readyToGiveBack, 0)
       await page.evaluate(() => window.hilo.warm('orders', 60))
       const before = site.requests.length
       await leave(page, name, 'about:blank')

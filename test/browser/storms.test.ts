@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { sizeOf } from '../support/sizes.js'
 import { openBrowser, openLastingBrowser, type TestPage } from './browser.js'
 import { testedEngines } from './engines.js'
-import { askAgain, available, expectDistinct, nextId, numberOf } from './ids.js'
+import { askAgain, available, expectDistinct, nextId, numberOf, status } from './ids.js'
 import { openSite, type Site } from './site.js'
 
 const PAGES = 8
@@ -86,7 +86,10 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     made.push(await pages[0]!.evaluate(nextId))
     await pages[0]!.evaluate(askAgain)
     const gaps = () => gapsOf(site, made, pages.slice(0, 1))
-    await expect.poll(gaps, { timeout: 20_000 }).toBeLessThanOrEqual(PAGES * AT_REST)
+    // A browser that is busy takes a tab away before its note is written. The page that had just
+    // made many ids held as many again, and more: these are a gap that the device knows (H3).
+    const missing = async () => (await gaps()) - (await pages[0]!.evaluate(status)).gaps.crash
+    await expect.poll(missing, { timeout: 20_000 }).toBeLessThanOrEqual(0)
     report(`${title}, ${PAGES} pages × ${IDS_PER_PAGE} ids`, await gaps())
   })
 
