@@ -36,9 +36,9 @@ function changingUrl() {
 
 async function expectNoDuplicate(devices: Devices) {
   await devices.stop()
-  expect(devices.faults, `HILO_SEED=${SEED}`).toEqual([])
+  expect(devices.faults, `TEST_SEED=${SEED}`).toEqual([])
   for (const tag of TAGS) {
-    expect(overlaps(devices.heldOf(tag)), `HILO_SEED=${SEED}`).toEqual([])
+    expect(overlaps(devices.heldOf(tag)), `TEST_SEED=${SEED}`).toEqual([])
     expect(devices.heldOf(tag).length).toBeGreaterThan(KILLS)
   }
 }

@@ -46,7 +46,7 @@ test.skipIf(leftOut !== '')(
       await cluster.hasPrimary()
     }
     await devices.stop()
-    expect(devices.faults, `HILO_SEED=${SEED}`).toEqual([])
-    for (const tag of TAGS) expect(overlaps(devices.heldOf(tag)), `HILO_SEED=${SEED}`).toEqual([])
+    expect(devices.faults, `TEST_SEED=${SEED}`).toEqual([])
+    for (const tag of TAGS) expect(overlaps(devices.heldOf(tag)), `TEST_SEED=${SEED}`).toEqual([])
   },
 )

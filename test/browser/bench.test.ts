@@ -20,7 +20,7 @@ async function bench(...names: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--import', 'tsx', 'bench/main.ts', '--quick', ...names],
-    { cwd: ROOT, env: { ...process.env, HILO_ENGINES: ENGINES } },
+    { cwd: ROOT, env: { ...process.env, TEST_ENGINES: ENGINES } },
   )
   return stdout
 }

@@ -64,7 +64,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     `${CRASHES} crashes on one profile while ${PAGES} pages make ids: all distinct, and the ` +
       'gaps are known',
     async () => {
-      console.log(`${title}: HILO_SEED=${SEED}`)
+      console.log(`${title}: TEST_SEED=${SEED}`)
       const random = createRandom(SEED)
       const site = await openSite()
       const browser = await openLastingBrowser(name)

@@ -62,8 +62,8 @@ export const ENGINES: Engine[] = [
   },
 ]
 
-/** `HILO_ENGINES=firefox,webkit` names the engines to use. */
-const named = process.env.HILO_ENGINES?.split(',')
+/** `TEST_ENGINES=firefox,webkit` names the engines to use. */
+const named = process.env.TEST_ENGINES?.split(',')
 
 /** Chromium always; without it the tests fail. The others where they are installed. */
 export const installedEngines = (): Engine[] =>

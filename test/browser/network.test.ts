@@ -51,7 +51,7 @@ test.skipIf(!mayUnshare)(`pass behind a network that swallows everything${leftOu
   const args = [...ALONE, `${SWALLOW}\n${run}`]
   const { stdout } = await promisify(execFile)('unshare', args, {
     cwd: ROOT,
-    env: { ...process.env, NO_COLOR: '1', CI: '', HILO_ENGINES: 'chromium' },
+    env: { ...process.env, NO_COLOR: '1', CI: '', TEST_ENGINES: 'chromium' },
   })
   expect(stdout).toMatch(/Tests +2 passed/)
 })

@@ -14,7 +14,7 @@ import { start } from './process.js'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Set in the run that is killed: the file in which it tells what it has started. */
-const STARTED = process.env.HILO_STARTED
+const STARTED = process.env.TEST_STARTED
 
 interface Started {
   folder: string
@@ -49,7 +49,7 @@ test.skipIf(STARTED).for(isFull ? ENDS : ENDS.slice(2))(
     const args = [vitest, 'run', '--project', 'browser', 'browser/run-end']
     const run = spawn(process.execPath, args, {
       cwd: ROOT,
-      env: { ...process.env, HILO_STARTED: file, CI: '' },
+      env: { ...process.env, TEST_STARTED: file, CI: '' },
       detached: true,
       stdio: 'ignore',
     })

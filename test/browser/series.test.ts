@@ -46,7 +46,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
   test(
     `${CRASHES} crashes on one profile while ${PAGES} tabs make receipts: no hole, no number twice`,
     async () => {
-      console.log(`${title}: HILO_SEED=${SEED}`)
+      console.log(`${title}: TEST_SEED=${SEED}`)
       const random = createRandom(SEED)
       const site = await openSite()
       const browser = await openLastingBrowser(name)

@@ -1,6 +1,6 @@
 /*
  * Shows what a power cut would leave of a file: loaded into a process (LD_PRELOAD), it copies each
- * file of the folder HILO_DISK to `<file>.synced` whenever the process has it synced. What was
+ * file of the folder TEST_DISK to `<file>.synced` whenever the process has it synced. What was
  * written and not synced is in no copy. What is deleted is gone at once.
  */
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@ static void copy(int source, const char *path) {
   char synced[4096], fresh[4096], buffer[65536];
   snprintf(synced, sizeof synced, "%s.synced", path);
   snprintf(fresh, sizeof fresh, "%s.%d", synced, getpid());
-  int lock = open(getenv("HILO_DISK"), O_RDONLY | O_DIRECTORY);
+  int lock = open(getenv("TEST_DISK"), O_RDONLY | O_DIRECTORY);
   if (lock < 0 || flock(lock, LOCK_EX) < 0) fail("lock");
   int target = open(fresh, O_CREAT | O_TRUNC | O_WRONLY, 0600);
   if (target < 0) fail(fresh);
@@ -39,7 +39,7 @@ static void copy(int source, const char *path) {
 }
 
 static int isOnDisk(const char *path) {
-  const char *disk = getenv("HILO_DISK");
+  const char *disk = getenv("TEST_DISK");
   size_t length = disk ? strlen(disk) : 0;
   return disk && strncmp(path, disk, length) == 0 && path[length] == '/';
 }

@@ -50,7 +50,7 @@ async function newDevice({ command, driver }: Runtime) {
   onTestFinished(() => server.close())
   const start = (count: number | 'report' = Number.POSITIVE_INFINITY, program = till) =>
     startTill({ command }, [program, driver, join(disk, 'ids.db'), server.url, String(count)], {
-      env: { LD_PRELOAD: library, HILO_DISK: disk },
+      env: { LD_PRELOAD: library, TEST_DISK: disk },
     })
   return { disk, server, start }
 }

@@ -84,10 +84,13 @@ const SIZES = {
   IDS_PER_PAGE: { small: 250, full: 2_000 },
 } as const
 
-/** An environment variable asks for another size: `HILO_RELOADS=1000 npm run test:browser`. */
+/**
+ * An environment variable asks for another size: `TEST_RELOADS=1000 npm run test:browser`. Its name
+ * does not begin with `HILO_`: the servers that tests start refuse such a variable.
+ */
 export const sizeOf = (name: keyof typeof SIZES): number =>
-  Number(process.env[`HILO_${name}`] ?? SIZES[name][isFull ? 'full' : 'small'])
+  Number(process.env[`TEST_${name}`] ?? SIZES[name][isFull ? 'full' : 'small'])
 
-/** The seed of random choices. Another run repeats them by it: `HILO_SEED=42 npm test -- crash`. */
+/** The seed of random choices. Another run repeats them by it: `TEST_SEED=42 npm test -- crash`. */
 export const seed = (): number =>
-  Number(process.env.HILO_SEED ?? Math.floor(Math.random() * 2 ** 31))
+  Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))

@@ -270,6 +270,6 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, { timeout: TIM
     await granted(50)
     isOver = true
     await Promise.all(loops)
-    expect(overlapping(taken), `HILO_SEED=${SEED}`).toEqual([])
+    expect(overlapping(taken), `TEST_SEED=${SEED}`).toEqual([])
   })
 })

@@ -95,8 +95,8 @@ test('a killed root, and killed regions', { timeout: 60_000 + KILLS * 20_000 }, 
   }
   await devices.answered(DEVICES)
   await devices.stop()
-  expect(devices.faults, `HILO_SEED=${SEED}`).toEqual([])
-  for (const tag of TAGS) expect(overlaps(devices.heldOf(tag)), `HILO_SEED=${SEED}`).toEqual([])
+  expect(devices.faults, `TEST_SEED=${SEED}`).toEqual([])
+  for (const tag of TAGS) expect(overlaps(devices.heldOf(tag)), `TEST_SEED=${SEED}`).toEqual([])
   for (const place of [...regions, root]) expect(await place.stop()).toBe(0)
 
   for (const tag of TAGS) {
@@ -109,6 +109,6 @@ test('a killed root, and killed regions', { timeout: 60_000 + KILLS * 20_000 }, 
     }[]
     db.close()
     const gaps = holes([...here, ...(JSON.parse(row!.free) as Span[])], row!.max)
-    expect(gaps.length, `HILO_SEED=${SEED}: ${JSON.stringify(gaps)}`).toBeLessThanOrEqual(KILLS)
+    expect(gaps.length, `TEST_SEED=${SEED}: ${JSON.stringify(gaps)}`).toBeLessThanOrEqual(KILLS)
   }
 })
