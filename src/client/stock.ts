@@ -26,6 +26,7 @@ import {
   released,
   type Situation,
   spared,
+  UNUSED,
   wish,
 } from '../core/page/stock.js'
 import { Pace } from './pace.js'
@@ -61,7 +62,7 @@ export class Stock {
   readonly #pace = new Pace()
   #warmed = { count: 0, since: 0 }
   /** Not `#mode`, so that the explorer can tell one state of a page from another. */
-  private mode: Mode = { is: 'unused' }
+  private mode = UNUSED
   #restTimer: ReturnType<typeof setTimeout> | undefined
   #silenceTimer: ReturnType<typeof setTimeout> | undefined
   #retryTimer: ReturnType<typeof setTimeout> | undefined

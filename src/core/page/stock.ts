@@ -22,9 +22,10 @@ const LOOK_AHEAD = 4
  * was released stays so.
  */
 export type Mode =
-  | { is: 'unused' }
-  | { is: 'stocked' | 'dry'; low: number }
-  | { is: 'fetching'; next: 'again' | 'stocked' | 'dry' | 'unused'; isIdle: boolean }
+  | { is: 'unused' | 'stocked' | 'dry'; low: number }
+  | { is: 'fetching'; low: 0; next: 'again' | 'stocked' | 'dry' | 'unused'; isIdle: boolean }
+
+export const UNUSED: Mode = { is: 'unused', low: 0 }
 
 /** What a page asks its device for: numbers that it has, or numbers of the server. */
 export type Call = 'exchange' | 'claim'
@@ -137,7 +138,7 @@ export const looksAgain = (atRest: Situation, most: number): boolean =>
   atRest.held > needed(atRest) || (!atRest.isVisible && most > 0)
 
 /** Somebody asks for ids: a caller, or a page that runs low or is seen again. */
-export const asked = (isIdle: boolean): Mode => ({ is: 'fetching', next: 'again', isIdle })
+export const asked = (isIdle: boolean): Mode => ({ is: 'fetching', low: 0, next: 'again', isIdle })
 
 /** What was asked for is fetched now. @returns undefined when nothing is left to fetch */
 export const begun = (mode: Mode): Mode | undefined =>
@@ -152,19 +153,19 @@ export function failed(mode: Mode): Mode {
 /** The fetch is over. With less than half of what it needs, the page fetches again. */
 export function ended(mode: Mode, situation: Situation): Mode {
   const is = becoming(mode)
-  if (is !== 'stocked' && is !== 'dry') return { is: 'unused' }
+  if (is !== 'stocked' && is !== 'dry') return UNUSED
   return { is, low: Math.min(needed(situation), situation.held) >> 1 }
 }
 
 /** The page is hidden or goes: it fetches nothing in advance until somebody asks. */
-export const hidden = (mode: Mode): Mode => ('low' in mode ? { ...mode, low: 0 } : mode)
+export const hidden = (mode: Mode): Mode => ({ ...mode, low: 0 })
 
 /** The page is released or closed: nothing is fetched any more, because a lease would be a gap. */
 export const released = (mode: Mode): Mode =>
-  mode.is === 'fetching' ? { ...mode, next: 'unused' } : { is: 'unused' }
+  mode.is === 'fetching' ? { ...mode, next: 'unused' } : UNUSED
 
 /** Asked for every number, so it makes no object. */
-export const isLow = (mode: Mode, held: number): boolean => 'low' in mode && held < mode.low
+export const isLow = (mode: Mode, held: number): boolean => held < mode.low
 
 export const isUsed = (mode: Mode): boolean => becoming(mode) !== 'unused'
 
