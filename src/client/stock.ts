@@ -20,7 +20,6 @@ import {
   isUsed,
   limit,
   looksAgain,
-  type Mode,
   nextCall,
   parksAtRest,
   released,
