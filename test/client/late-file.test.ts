@@ -30,11 +30,15 @@ async function rest(): Promise<void> {
 
 test('a page that was at rest when it came still gives everything back when it goes', async () => {
   const { hilo, page } = shop.open({ reserve: 0 })
-  expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  expect(await hilo.nextIds('orders', 100)).toHaveLength(100)
+  // It parks what it holds from looking ahead, and cannot set it aside yet.
   await rest()
+  await rest()
+  expect(hilo.status('orders')).toMatchObject({ leased: 16 })
+  expect(hilo.status('orders').available).toBeGreaterThan(16)
   come()
   await rest()
   page.leave()
   await quiet()
-  expect(await shop.max()).toBe(1)
+  expect(await shop.max()).toBe(100)
 })
