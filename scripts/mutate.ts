@@ -22,6 +22,7 @@ const COPIED = [
   'src',
   'server',
   'demo',
+  'docs',
   'examples',
   'test',
   'scripts',
