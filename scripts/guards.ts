@@ -622,7 +622,7 @@ export const GUARDS: Guard[] = [
     'source/own',
     'const answer = await callbacks.claim!(target, claim)',
   ),
-  guard('H25 callers that wait hear that a repetition was refused', 'client/offline'),
+  guard('H25 callers that wait hear that a repetition was refused', 'core/page/stock'),
   guard(
     'H25 a storage that fails says nothing of the server',
     'client/offline',
