@@ -54,7 +54,7 @@ const REST_MS = 1_000
 const SILENCE_MS = 90_000
 
 export class Stock {
-  readonly waiters = new Waiters()
+  readonly waiters = new Waiters(() => this.#callerLeft())
   readonly #pageLeases: PageLeases
   readonly #queue: LeaseQueue
   readonly #context: StockContext
@@ -98,8 +98,6 @@ export class Stock {
     // guard: H16 a call during the refusal of another one is not forgotten
     this.mode = asked(isIdle)
     if (is !== 'fetching') this.#fetchWhileAsked()
-    // A claim may take long, and its callers may leave meanwhile.
-    this.#watchRest()
   }
 
   /**
@@ -222,6 +220,15 @@ export class Stock {
   }
 
   /**
+   * A claim may take long. What came for a caller that left meanwhile is for those behind it, or is
+   * parked.
+   */
+  #callerLeft(): void {
+    this.waiters.serve(() => this.#queue.held, this.isDry)
+    this.#watchRest()
+  }
+
+  /**
    * No more numbers come now. Serves the callers for whom the page holds enough, and parks what was
    * leased for the others. Refuses the others, except callers without a timeout: if the request
    * will be repeated, these wait for it.
@@ -242,8 +249,10 @@ export class Stock {
       // More callers may have come while the page parked.
       this.waiters.serve(() => this.#queue.held, true)
     }
-    const cause = fromFailure(failure)
-    if (!failure.isRepeated) return this.waiters.refuse(() => cause, 'all')
+    // While the page parked, the owner may have repeated the claim, and been refused.
+    const last = (failure.isRepeated && this.#pageLeases.view?.failure) || failure
+    const cause = fromFailure(last)
+    if (!last.isRepeated) return this.waiters.refuse(() => cause, 'all')
     const errors = new Map<number, HiloError>()
     const errorFor = (count: number) => {
       const error =

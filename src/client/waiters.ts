@@ -41,6 +41,12 @@ export class Waiters {
   /** One timer for all: it goes off at the earliest deadline. */
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerAt = Number.POSITIVE_INFINITY
+  readonly #left: () => void
+
+  /** @param left a caller's timeout has passed, or its signal was aborted */
+  constructor(left: () => void) {
+    this.#left = left
+  }
 
   /** How many numbers the page has to hold to serve everybody. */
   get total(): number {
@@ -104,7 +110,10 @@ export class Waiters {
     { timeout, signal }: WaitLimits,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
-      const abort = () => waiter.refuse(aborted(signal!))
+      const abort = () => {
+        waiter.refuse(aborted(signal!))
+        this.#left()
+      }
       const leave = () => {
         waiting.delete(waiter)
         signal?.removeEventListener('abort', abort)
@@ -157,6 +166,7 @@ export class Waiters {
       if (waiter.deadline <= now) waiter.refuse(tooLate(waiter.timeout))
       else next = Math.min(next, waiter.deadline)
     this.#setTimer(next)
+    this.#left()
   }
 }
 

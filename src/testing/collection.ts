@@ -40,7 +40,7 @@ export class TestCollection {
   state = emptyState()
   lastError: HiloError | undefined
   readonly #context: TestContext
-  readonly #waiters = new Waiters()
+  readonly #waiters = new Waiters(() => this.#waiters.serve(() => this.queue.held))
   #exchanges = 0
   #isUsed = false
   #isRefilling = false

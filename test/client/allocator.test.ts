@@ -5,19 +5,21 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { Allocator } from '../../src/client/allocator.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'
 import type { PageExit } from '../../src/client/page-exit.js'
-import type { Target } from '../../src/core/contract.js'
+import type { DeviceView, Target } from '../../src/core/contract.js'
+import type { Failure } from '../../src/core/errors.js'
 import type { Exchange, Exchanged } from '../../src/core/state.js'
 import { eventually } from '../support/eventually.js'
 import { range } from '../support/ranges.js'
 import { flush } from '../support/world.js'
 
 const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
-const view = {
+const view: DeviceView = {
   free: 0,
   reserve: 32,
   surplus: 0,
   gaps: { crash: 0, giveBack: 0, fork: 0 },
   isClaiming: false,
+  isReachable: true,
   storage: 'best-effort',
 }
 
@@ -25,7 +27,11 @@ const view = {
 function newAllocator(state: 'visible' | 'hidden' = 'visible') {
   const exchanges: {
     request: Exchange
-    answer: (answer?: Partial<Exchanged>, free?: number, surplus?: number) => Promise<void>
+    answer: (
+      answer?: Partial<Exchanged> | { failure?: Failure; view: DeviceView },
+      free?: number,
+      surplus?: number,
+    ) => Promise<void>
   }[] = []
   const call = (_: string, [, request]: [Target, Exchange]) =>
     new Promise((resolve) => {
@@ -205,4 +211,57 @@ test('what callers that wait no more have left is parked, also during a claim', 
   await vi.advanceTimersByTimeAsync(1_000)
   expect(exchanges[2]!.request.notes).toEqual([{ lease: 'page:0.0', next: 29 }])
   expect(allocator.pageLeases.queue.held).toBe(0)
+})
+
+test('what came late for a caller that then leaves is parked, also during a claim', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { allocator, exchanges } = newAllocator()
+  const ids = allocator.when(40, () => {}, { timeout: 10_000 })
+  const late = expect(ids).rejects.toMatchObject({ code: 'timeout' })
+  await flush()
+  await exchanges[0]!.answer()
+  await vi.advanceTimersByTimeAsync(5_000)
+  await exchanges[1]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(1, 32) }] })
+  expect(exchanges).toHaveLength(3)
+  await vi.advanceTimersByTimeAsync(5_000)
+  await late
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(exchanges[3]!.request.cuts).toEqual([{ lease: 'page:0.0', to: 16 }])
+})
+
+test.each(['aborted', 'timeout'])(
+  'who waits behind a caller that leaves (%s) is served at once, also during a claim',
+  async (code) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { allocator, exchanges } = newAllocator()
+    const aborting = new AbortController()
+    const many = allocator.when(40, () => {}, { timeout: 1_000, signal: aborting.signal })
+    const left = expect(many).rejects.toMatchObject({ code })
+    const two = allocator.when(2, () => 'served', { timeout: Number.POSITIVE_INFINITY })
+    await flush()
+    await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(1, 4) }] })
+    expect(exchanges).toHaveLength(2)
+    if (code === 'aborted') aborting.abort()
+    else await vi.advanceTimersByTimeAsync(1_000)
+    await left
+    expect(await two).toBe('served')
+    expect(exchanges).toHaveLength(2)
+  },
+)
+
+test('a caller hears that a repetition was refused while its page parked', async () => {
+  const { allocator, exchanges } = newAllocator()
+  const ids = allocator.when(40, () => {}, { timeout: Number.POSITIVE_INFINITY })
+  const refused = expect(ids).rejects.toMatchObject({ code: 'server-refused' })
+  await flush()
+  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(1, 32) }] })
+  const failure: Failure = { code: 'server-unreachable', message: '', isRepeated: true }
+  await exchanges[1]!.answer({ failure, view: { ...view, failure } })
+  expect(exchanges[2]!.request.cuts).toEqual([{ lease: 'page:0.0', to: 16 }])
+  const parked = { ...view, failure: { code: 'server-refused' as const, message: 'No.' } }
+  allocator.stock.onChange(parked)
+  await exchanges[2]!.answer({ view: parked })
+  await refused
 })

@@ -14,13 +14,13 @@ afterEach(() => {
 
 describe('callers that wait', () => {
   test('may be more than a call takes arguments', () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     for (let count = 1; count <= 200_000; count++) waiters.keep(count, patient)
     expect(waiters.total).toBe(200_000)
   })
 
   test('are served in turn, each whole, and nobody overtakes', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     let held = 0
     const served: string[] = []
     const take = (name: string, count: number) => () => {
@@ -45,7 +45,7 @@ describe('callers that wait', () => {
   })
 
   test('and give up are never served', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     const take = vi.fn()
     const given = expect(waiters.add(1, take, { timeout: 500 })).rejects.toMatchObject({
       code: 'timeout',
@@ -58,7 +58,7 @@ describe('callers that wait', () => {
   })
 
   test('leave no timer behind when the last one with a timeout has left', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     const none = () => new HiloError('exhausted', 'Nothing left.')
     waiters.keep(1, patient).catch(() => {})
     const refused = [waiters.add(1, () => {}, { timeout: 500 }), waiters.keep(1, { timeout: 900 })]
@@ -73,7 +73,7 @@ describe('callers that wait', () => {
   })
 
   test('make room for those behind them when they give up', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     waiters.add(100, () => {}, { timeout: 500 }).catch(() => {})
     const next = waiters.add(1, () => 'served', patient)
     await vi.advanceTimersByTimeAsync(500)
@@ -82,7 +82,7 @@ describe('callers that wait', () => {
   })
 
   test('may be cancelled by their signal, with its reason, before or while they wait', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     const off = new AbortController()
     const waiting = expect(
       waiters.add(1, () => {}, { ...patient, signal: off.signal }),
@@ -99,7 +99,7 @@ describe('callers that wait', () => {
   })
 
   test('leave nothing behind on a signal that lives longer', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     const { signal } = new AbortController()
     const remove = vi.spyOn(signal, 'removeEventListener')
     const served = waiters.add(1, () => {}, { timeout: 500, signal })
@@ -110,7 +110,7 @@ describe('callers that wait', () => {
   })
 
   test('hear of it when what they take throws', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     const bang = waiters.add(
       1,
       () => {
@@ -123,7 +123,7 @@ describe('callers that wait', () => {
   })
 
   test('without a timeout stay when the others are refused, and go when all are', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     const error = new HiloError('exhausted', 'Nothing left.')
     const refused = expect(waiters.add(1, () => {}, { timeout: 500 })).rejects.toBe(error)
     const waiting = waiters.add(1, () => {}, patient)
@@ -135,14 +135,14 @@ describe('callers that wait', () => {
   })
 
   test('are told how many they asked for when they are refused', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     const refused = expect(waiters.add(7, () => {}, patient)).rejects.toThrow('7 were too many')
     waiters.refuse((count) => new HiloError('exhausted', `${count} were too many`), 'all')
     await refused
   })
 
   test('behind a larger one are served when the server gives none', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     let held = 3
     const take = (count: number) => () => {
       held -= count
@@ -159,7 +159,7 @@ describe('callers that wait', () => {
   })
 
   test('who only want numbers to be held hold up nobody', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     let held = 10
     const kept = waiters.keep(10, patient)
     const taken = waiters.add(1, () => held--, patient)
@@ -173,7 +173,7 @@ describe('callers that wait', () => {
   })
 
   test('share one timer, and each is late in its own time', async () => {
-    const waiters = new Waiters()
+    const waiters = new Waiters(() => {})
     const late: number[] = []
     for (const timeout of [300, 100, 200])
       waiters.add(1, () => {}, { timeout }).catch(() => late.push(timeout))

@@ -68,7 +68,8 @@ const REPETITIONS = [
 const CALLS = [
   event('A caller wants 2, and waits 10 s.', 'calls', (to) => to.call(2, 10_000)),
   event('A caller wants 2, and waits for ever.', 'calls', (to) => to.call(2, Infinity)),
-  event('A caller wants 20, and waits for ever.', 'calls', (to) => to.call(20, Infinity)),
+  event('A caller wants 40, and waits 10 s.', 'calls', (to) => to.call(40, 10_000)),
+  event('A caller wants 40, and waits for ever.', 'calls', (to) => to.call(40, Infinity)),
 ]
 
 /** What the page hears of its device and of other pages. */
@@ -81,9 +82,7 @@ const NEWS = [
     to.grant(20)
     to.tell()
   }),
-  event('Another page has none left.', 'others', ({ allocator }) => {
-    allocator.stock.parkExcess()
-  }),
+  event('Another page has none left.', 'others', (to) => to.spare()),
   event('The device turns out to be a copy.', 'forks', (to) => {
     to.fork()
     to.tell()

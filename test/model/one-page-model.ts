@@ -3,7 +3,9 @@
  * forgets no caller, and comes to rest. A page cannot be copied: each state is reached by its
  * events, from the beginning.
  */
+
 import type { Mode } from '../../src/core/page/stock.js'
+import { total } from '../../src/core/range.js'
 import { Fingerprint, partOf } from './canonical.js'
 import { installClock, settled } from './clock.js'
 import type { Exploration } from './explorer.js'
@@ -13,6 +15,8 @@ import { eventsOf } from './one-page-events.js'
 
 /** A silent owner is asked after 90 s. While it answers, nobody may have to wait for that. */
 const SOON_MS = 60_000
+/** A page measures its pace over up to two seconds, and looks a second later what it can do without. */
+const RESTED_MS = 4_000
 
 let current: OnePage
 
@@ -41,11 +45,29 @@ function broken(page: OnePage): string | undefined {
   const next = allocator.stock.isDry ? counts : counts.slice(0, 1)
   if (next.some((count) => count <= held)) return 'A caller waits for what the page holds.'
   if (page.isClosed && held > 0) return 'A closed page holds numbers.'
+  if (page.kept > 0) return `The page says that it has parked, and keeps ${page.kept} for nobody.`
   return undefined
+}
+
+/** Its device answers, and its server does not: does the page keep only what somebody wants? */
+async function hoarded(page: OnePage): Promise<string | undefined> {
+  let until = page.clock.now + RESTED_MS
+  for (let { size } = page.waiting; ; size = page.waiting.size) {
+    const next = page.asked.findIndex(({ method }) => method === 'exchange')
+    if (next >= 0) page.serve(page.asked.splice(next, 1)[0]!)
+    else if (page.clock.now + page.clock.wait <= until) page.clock.pass()
+    else break
+    await settled()
+    if (page.waiting.size < size) until = page.clock.now + RESTED_MS
+  }
+  const { held, most } = page
+  return held > most ? `For ${most} that are wanted, the page keeps ${held}.` : broken(page)
 }
 
 /** All goes well from here on: does the page serve everybody, and come to rest? */
 async function unhealed(page: OnePage): Promise<string | undefined> {
+  const problem = await hoarded(page)
+  if (problem) return problem
   const wasForgotten = page.isForgotten
   for (let round = 0; round < 80; round++) {
     const [next] = page.asked.splice(0, 1)
@@ -65,9 +87,13 @@ async function unhealed(page: OnePage): Promise<string | undefined> {
   if (page.waiting.size > 0) return 'A caller is forgotten.'
   // The timer that asks a silent owner may be left: then it goes off once, and does nothing.
   if (page.asked.length > 0 || page.clock.wait < SOON_MS) return 'The page does not come to rest.'
-  const most = page.isVisible && !page.isClosed ? AT_REST : 0
-  if (page.held > most) return `At rest the page holds ${page.held} numbers.`
-  const leased = page.settled.leases.reduce((sum, { range }) => sum + range.to - range.from + 1, 0)
+  if (page.held > page.most) return `At rest the page holds ${page.held} numbers.`
+  // Of what it parked when the storage hung, the device hears when another page has none left.
+  page.spare()
+  await settled()
+  for (const asked of page.asked.splice(0)) page.serve(asked)
+  await settled()
+  const leased = total(page.settled.leases.map(({ range }) => range))
   const { length } = page.issued
   if (leased < page.held || leased > page.held + length)
     return `The page holds ${page.held} numbers, and its device has leased it ${leased}.`

@@ -44,6 +44,8 @@ export class OnePage {
   isOnline = true
   /** Why the last claim failed. The owner repeats a claim if that may help. */
   failure: Failure | undefined
+  /** Numbers that it held for nobody when it said that it has parked. */
+  kept = 0
   /** The owner that was to repeat a claim has died, and its successor does not know of it. */
   isForgotten = false
   readonly allocator: Allocator
@@ -110,6 +112,13 @@ export class OnePage {
     this.allocator.when(count, take, { timeout }).then(ended, ended)
   }
 
+  /** How many numbers the page may hold at rest, or for the callers that wait. */
+  get most(): number {
+    const atRest = this.isVisible && !this.isClosed ? AT_REST : 0
+    const wanted = [...this.waiting.values()].reduce((sum, count) => sum + count, 0)
+    return Math.max(atRest, wanted)
+  }
+
   takeSync(): void {
     this.issued.push(this.allocator.nextNumberSync())
   }
@@ -135,6 +144,13 @@ export class OnePage {
   /** Another page of this device leases all that is free. */
   leaseElsewhere(): void {
     this.state = { ...this.state, ranges: [] }
+  }
+
+  /** Another page of this device has no number left. */
+  spare(): void {
+    this.allocator.stock.parkExcess().then(() => {
+      this.kept = Math.max(0, this.held - this.most)
+    })
   }
 
   fork(): void {
