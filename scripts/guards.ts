@@ -126,9 +126,29 @@ export const GUARDS: Guard[] = [
     'client/page-leases',
     'isOnline',
   ),
+  guard(
+    'H9 a view that comes late does not name the node that answered before',
+    'client/page-leases',
+    'this.view = view',
+  ),
+  guard(
+    'H9 where two tabs name two nodes, none is known to have answered last',
+    'worker/owner',
+    '...(otherTag !== undefined && { serverTag: otherTag })',
+  ),
 
   guard('H10 numbers of different grants never merge', 'core/range', 'true'),
   guard('H10 a bare number is refused once two nodes have granted', 'client/hilo'),
+  guard(
+    'H10 two nodes stay two: this page may have issued numbers of both',
+    'client/page-leases',
+    'this.mixedNodes = view.mixedNodes',
+  ),
+  guard(
+    'H10 an older message of another tab does not hide that two nodes have granted',
+    'worker/owner',
+    '...{}',
+  ),
 
   guard('H11 a claim is stored before it is sent', 'core/claim', 'return { state, claim }'),
   guard(

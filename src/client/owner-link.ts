@@ -29,6 +29,7 @@ export interface LinkOptions {
 
 export class OwnerLink {
   readonly #options: LinkOptions
+  #opened = 0
   #connection: Promise<Connection> | undefined
   /** Of a worker that has not answered yet. */
   #starting: Connection | undefined
@@ -150,7 +151,9 @@ export class OwnerLink {
 
   /** @throws when the owner was lost, or is of another version */
   async #open(connection: Connection, callbacks: OwnerCallbacks): Promise<void> {
-    const version = await connection.call('open', [this.#options.config, callbacks])
+    const viewsBefore = this.#opened++ * VIEWS_PER_OWNER
+    const args: Parameters<Owner['open']> = [this.#options.config, callbacks, viewsBefore]
+    const version = await connection.call('open', args)
     if (version !== VERSION) {
       connection.end(LOST)
       import('./warnings.js').then(({ otherVersion }) => otherVersion(VERSION, version), ignore)
@@ -161,6 +164,9 @@ export class OwnerLink {
     if (this.#isWatched) connection.owner.watch(true)
   }
 }
+
+/** More than one owner makes, and few enough that the sum over many owners is exact. */
+const VIEWS_PER_OWNER = 2 ** 32
 
 const NOWHERE =
   'No id can be made: the worker did not start, and its code could not be loaded into the page. '

@@ -122,8 +122,10 @@ export class PageLeases {
   }
 
   observe(view: DeviceView): void {
-    this.view = view
-    this.mixedNodes = view.mixedNodes
+    // guard: H9 a view that comes late does not name the node that answered before
+    if (view.order >= (this.view?.order ?? 0)) this.view = view
+    // guard: H10 two nodes stay two: this page may have issued numbers of both
+    this.mixedNodes ??= view.mixedNodes
     const forks = hearForks(this.#page, view.gaps.fork)
     if (forks !== 0) this.exchange(0)
     if (forks > 0) this.#context.forked()

@@ -113,10 +113,11 @@ export class Stock {
   }
 
   /** The device or another tab reported something. */
-  onChange(view: DeviceView): void {
+  onChange(news: DeviceView): void {
     const before = this.#pageLeases.view
-    this.#pageLeases.observe(view)
+    this.#pageLeases.observe(news)
     this.#watchOwner()
+    const view = this.#pageLeases.view!
     const { failure } = view
     const canServe = this.waiters.canServe(this.#queue.held + view.free)
     const todo = !this.waiters.isEmpty && heard(this.mode, before?.failure, failure, canServe)

@@ -77,6 +77,11 @@ export interface OwnerCallbacks {
 
 /** The device's side of a collection's status. */
 export interface DeviceView {
+  /**
+   * Which of two views is newer. They reach the page by two ways, with answers and on their own, so
+   * the older one may come last.
+   */
+  order: number
   /** Numbers neither leased nor offered. */
   free: number
   reserve: number
@@ -120,9 +125,10 @@ export type Answer<T> = { view: DeviceView } & (T | { failure: Failure })
 export interface Owner {
   /**
    * First call. Starts opening the storage; does not wait for it.
+   * @param viewsBefore its views have a higher `order`. Default: 0
    * @returns the version of the owner's code
    */
-  open(config: OwnerConfig, callbacks: OwnerCallbacks): string
+  open(config: OwnerConfig, callbacks: OwnerCallbacks, viewsBefore?: number): string
   /** The answer shows that the owner runs. */
   ping(): void
   /** One strict transaction: settles, leases and offers. Never waits for the network. */

@@ -72,6 +72,7 @@ export class TestCollection {
       offers: [],
       failure: lastError && toFailure(lastError, 'server-unreachable'),
       view: {
+        order: 0,
         free: total(ranges),
         reserve,
         surplus: 0,

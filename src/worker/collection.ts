@@ -62,6 +62,7 @@ export class OwnedCollection {
   #isAsking = false
   /** In how many milliseconds the server should hear of what was leased. */
   #reportIn: number | undefined
+  #order: number
   /** What happened to the stored state while this owner ran. */
   #notice: Failure | undefined
 
@@ -74,6 +75,7 @@ export class OwnedCollection {
     requests: ClaimRequests,
   ) {
     this.#owner = owner
+    this.#order = owner.viewsBefore
     this.#key = key
     this.#target = target
     this.#callbacks = callbacks
@@ -177,9 +179,12 @@ export class OwnedCollection {
     })
   }
 
-  /** Another tab's transaction changed what this device holds. */
+  /**
+   * Another tab's transaction changed what this device holds, perhaps before the last one of this
+   * tab: messages and transactions come in any order.
+   */
   onChangeElsewhere(shared: SharedView): void {
-    this.#shared = shared
+    this.#shared = withOwn(this.#shared, shared)
     this.#notify()
     this.refresh()
   }
@@ -219,6 +224,7 @@ export class OwnedCollection {
     const notice = this.#notice
     return {
       ...this.#shared,
+      order: this.#order++,
       isClaiming: this.#claims.isUnderWay,
       isReachable: !failure || !isNoAnswer(failure),
       storage: this.#owner.storageKind(),
@@ -458,6 +464,18 @@ export class OwnedCollection {
 
 /** Names a collection in locks and in messages between tabs. */
 export const nameOf = (key: StoreKey): string => JSON.stringify(key)
+
+/** What another tab has seen; nothing that keeps two nodes apart is taken from an older view. */
+function withOwn({ serverTag, mixedNodes }: SharedView, other: SharedView): SharedView {
+  const { serverTag: otherTag, ...rest } = other
+  return {
+    // guard: H10 an older message of another tab does not hide that two nodes have granted
+    ...(mixedNodes && { mixedNodes }),
+    // guard: H9 where two tabs name two nodes, none is known to have answered last
+    ...(serverTag !== undefined && serverTag === otherTag && { serverTag }),
+    ...rest,
+  }
+}
 
 function withoutReserve(state: DeviceState): DeviceState {
   const { reserve, ...rest } = state

@@ -14,6 +14,7 @@ export interface OwnerContext extends Omit<Background, 'stop'> {
   store: Promise<DeviceStore>
   source: Source
   storageKind(): StorageKind
+  viewsBefore: number
   isOnline(): boolean
   isWatched(): boolean
   /** The failure, which also says so if this device never got an id from that address. */

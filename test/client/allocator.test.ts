@@ -20,6 +20,7 @@ const view: DeviceView = {
   gaps: { crash: 0, giveBack: 0, fork: 0 },
   isClaiming: false,
   isReachable: true,
+  order: 0,
   storage: 'best-effort',
 }
 

@@ -194,6 +194,16 @@ describe('the connection to the owner', () => {
     expect(stored).toHaveBeenCalled()
   })
 
+  test('takes the views of an owner that replaces another one for newer', async () => {
+    const { link } = linkTo((owner) => new FakeWorker(owner))
+    const orders = async () => (await link.call('exchange', [target, exchangeOf({})])).view.order
+    const before = [await orders(), await orders()]
+    workers[0]!.fail()
+    const after = [await orders(), await orders()]
+    const all = [...before, ...after]
+    expect(all).toEqual([...new Set(all)].sort((a, b) => a - b))
+  })
+
   test('fails when the owner runs nowhere, says what to do, and is tried again', async () => {
     const { link, ownerHere } = linkTo(undefined)
     ownerHere.mockRejectedValueOnce(new TypeError('Failed to fetch dynamically imported module'))

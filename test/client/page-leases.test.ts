@@ -15,6 +15,7 @@ const view: DeviceView = {
   gaps: { crash: 0, giveBack: 0, fork: 0 },
   isClaiming: false,
   isReachable: true,
+  order: 0,
   storage: 'best-effort',
   serverTag: 'A',
 }
@@ -206,6 +207,20 @@ describe('without a token, what another node granted stays here when the page go
     pageLeases.exit()
     expect(giveBack).not.toHaveBeenCalled()
   })
+})
+
+test('the older of two views may come last: it does not replace the newer one', () => {
+  pageLeases.observe({ ...view, order: 2, free: 32, serverTag: 'B' })
+  pageLeases.observe({ ...view, order: 1, free: 4 })
+  expect(pageLeases.view).toMatchObject({ free: 32, serverTag: 'B' })
+  pageLeases.observe({ ...view, order: 3, free: 8 })
+  expect(pageLeases.view).toMatchObject({ free: 8 })
+})
+
+test('two nodes stay two, whatever comes later', () => {
+  pageLeases.observe({ ...view, order: 1, mixedNodes: ['orders/…-A', 'orders/…-B'] })
+  pageLeases.observe({ ...view, order: 2 })
+  expect(pageLeases.mixedNodes).toHaveLength(2)
 })
 
 test('a fork voids everything this page holds, and what it held is not issued', async () => {

@@ -15,7 +15,7 @@ import { eventsOf } from './one-page-events.js'
 
 /** A silent owner is asked after 90 s. While it answers, nobody may have to wait for that. */
 const SOON_MS = 60_000
-/** A page measures its pace over up to two seconds, and looks a second later what it can do without. */
+/** Its pace is measured over up to two seconds; a second later the page parks the excess. */
 const RESTED_MS = 4_000
 
 let current: OnePage

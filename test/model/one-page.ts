@@ -173,6 +173,7 @@ export class OnePage {
   view(): DeviceView {
     const { ranges, gaps, checkedIn, isReleased } = this.state
     return {
+      order: 0,
       free: total(ranges),
       reserve: RESERVE,
       surplus: surplus(this.state, RESERVE),

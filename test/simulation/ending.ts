@@ -3,6 +3,7 @@
  * comes back once more. Then the devices give everything back, or use everything up, which shows a
  * number with two owners. In the end every number is accounted for.
  */
+import { surplus } from '../../src/core/device.js'
 import type { Range } from '../../src/core/range.js'
 import { ID } from './app.js'
 import { settleAll } from './calls.js'
@@ -44,6 +45,7 @@ export async function end(simulation: Simulation): Promise<void> {
     if (device.traits.hasIndexedDb && hilo.status().storage === 'memory')
       checker.complain(`${name} does without a storage that works`)
   await serveEverybody(simulation, pages)
+  lookForSurplus(simulation)
   if (profile.ending === 'account') await giveAllBack(simulation, pages)
   else await useAllUp(simulation, devices, pages)
   account(simulation)
@@ -66,6 +68,21 @@ async function serveEverybody(simulation: Simulation, pages: readonly Page[]): P
           .then((id) => record(simulation, page, tag, [id]), complain(simulation, 'nextId'))
       })
   await wait(simulation, 100_000)
+}
+
+/**
+ * Checks: a page at rest has set aside all that its device does not keep for offline work, so that
+ * it can send it back when it is left.
+ */
+function lookForSurplus(simulation: Simulation): void {
+  const { checker, devices, profile } = simulation
+  if (profile.authority !== 'own') return
+  for (const device of devices)
+    for (const state of simulation.statesOf(device)) {
+      const isUsed = state.leases.length > 0
+      const left = isUsed ? surplus(state, state.reserve ?? profile.reserve) : 0
+      if (left > 0) checker.complain(`${device.name} is at rest, and does not offer ${left} ids`)
+    }
 }
 
 /** Checks: each number was issued, or a server or a disk has it, or its loss has a cause. */

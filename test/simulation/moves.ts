@@ -78,7 +78,13 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
   const moves = {
     hide() {
       if (page.state === 'visible') simulation.hit('page hidden')
-      alive('is hidden', () => page.state === 'visible' && page.hide())
+      alive('is hidden', () => {
+        if (page.state !== 'visible') return
+        page.hide()
+        for (const [name, { leased }] of Object.entries(page.hilo.status().collections))
+          if (leased > 0)
+            simulation.checker.complain(`${page.name} is hidden, and keeps ${leased} of ${name}`)
+      })
     },
     show: () => alive('is shown', () => page.state === 'hidden' && page.show()),
     reload: () => go('reload', true),

@@ -3,6 +3,7 @@
  * whom it tells.
  */
 import { describe, expect, test } from 'vitest'
+import type { DeviceView } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
 import { emptyState } from '../../src/core/state.js'
 import { MemoryStore } from '../../src/store/memory.js'
@@ -35,6 +36,40 @@ const holding = async (source: FakeSource, ...ranges: ReturnType<typeof range>[]
   await world.put({ ...emptyState(), ranges, serverTag: 'A' })
   return world
 }
+
+describe('a message of another tab may be older than what this tab has seen', () => {
+  const rest = { order: 0, isClaiming: false, isReachable: true, storage: 'best-effort' } as const
+  const seen = (free: number): DeviceView => ({
+    ...rest,
+    free,
+    reserve: 32,
+    surplus: 0,
+    gaps: emptyState().gaps,
+  })
+  const nodes = ['orders/…-A', 'orders/…-B']
+
+  test('so it does not hide that two nodes have granted', async () => {
+    const world = new FakeWorld()
+    await world.put({ ...emptyState(), ranges: [range(1, 100)], serverTag: 'B', nodes })
+    const { owner, views } = ownerIn(world)
+    expect((await lease(owner, 1)).view.mixedNodes).toEqual(nodes)
+    world.changeElsewhere(KEY, seen(7))
+    expect(views.at(-1)).toMatchObject({ free: 7, mixedNodes: nodes })
+  })
+
+  test('so of two nodes, none is known to have answered last until this tab looks', async () => {
+    const world = await holding(new FakeSource(false), range(1, 100))
+    const { owner, views } = ownerIn(world)
+    expect((await lease(owner, 1)).view.serverTag).toBe('A')
+    world.changeElsewhere(KEY, { ...seen(7), serverTag: 'A' })
+    expect(views.at(-1)).toMatchObject({ free: 7, serverTag: 'A' })
+    world.changeElsewhere(KEY, { ...seen(8), serverTag: 'B' })
+    expect(views.at(-1)).not.toHaveProperty('serverTag')
+    world.changeElsewhere(KEY, { ...seen(9), serverTag: 'B' })
+    expect(views.at(-1)).not.toHaveProperty('serverTag')
+    expect((await lease(owner, 1, { id: 'page1:orders:2' })).view.serverTag).toBe('A')
+  })
+})
 
 describe('where pages cannot hear each other, one may miss that another node answers now', () => {
   test('so nothing is set aside without a token, and pages learn no node for it', async () => {
