@@ -134,7 +134,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H9 where two tabs name two nodes, none is known to have answered last',
     'worker/owner',
-    '...(otherTag !== undefined && { serverTag: otherTag })',
+    'serverTag: shared.serverTag',
   ),
 
   guard('H10 numbers of different grants never merge', 'core/range', 'true'),

@@ -29,7 +29,7 @@ export interface LinkOptions {
 
 export class OwnerLink {
   readonly #options: LinkOptions
-  #opened = 0
+  #owners = 0
   #connection: Promise<Connection> | undefined
   /** Of a worker that has not answered yet. */
   #starting: Connection | undefined
@@ -151,9 +151,10 @@ export class OwnerLink {
 
   /** @throws when the owner was lost, or is of another version */
   async #open(connection: Connection, callbacks: OwnerCallbacks): Promise<void> {
-    const viewsBefore = this.#opened++ * VIEWS_PER_OWNER
-    const args: Parameters<Owner['open']> = [this.#options.config, callbacks, viewsBefore]
-    const version = await connection.call('open', args)
+    const { config } = this.#options
+    // More than one owner makes, and few enough that the sum is exact.
+    const viewsBefore = this.#owners++ * 2 ** 32
+    const version = await connection.call('open', [config, callbacks, viewsBefore])
     if (version !== VERSION) {
       connection.end(LOST)
       import('./warnings.js').then(({ otherVersion }) => otherVersion(VERSION, version), ignore)
@@ -164,9 +165,6 @@ export class OwnerLink {
     if (this.#isWatched) connection.owner.watch(true)
   }
 }
-
-/** More than one owner makes, and few enough that the sum over many owners is exact. */
-const VIEWS_PER_OWNER = 2 ** 32
 
 const NOWHERE =
   'No id can be made: the worker did not start, and its code could not be loaded into the page. '

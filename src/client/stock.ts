@@ -196,12 +196,12 @@ export class Stock {
   async #fetch(): Promise<Failure | undefined> {
     let call: Call | undefined = 'exchange'
     while (call && isUsed(this.mode)) {
-      this.waiters.serve(() => this.#queue.held)
+      this.#serve()
       const lacking = wish(this.#situation(), this.mode)
       if (!lacking) return undefined
       const { want, ahead, isIdle } = lacking
       const failure = await this.#pageLeases.exchange(want, undefined, ahead, isIdle, call)
-      this.waiters.serve(() => this.#queue.held)
+      this.#serve()
       if (failure || !isUsed(this.mode)) return failure
       const { free, failure: lastFailure, isReleased } = this.#pageLeases.view!
       if (isReleased && this.waiters.isEmpty) return undefined
@@ -220,12 +220,16 @@ export class Stock {
       await new Promise((resolve) => setTimeout(resolve))
   }
 
+  #serve(mayOvertake = false): void {
+    this.waiters.serve(() => this.#queue.held, mayOvertake)
+  }
+
   /**
    * A claim may take long. What came for a caller that left meanwhile is for those behind it, or is
    * parked.
    */
   #callerLeft(): void {
-    this.waiters.serve(() => this.#queue.held, this.isDry)
+    this.#serve(this.isDry)
     this.#watchRest()
   }
 
@@ -237,7 +241,7 @@ export class Stock {
   async #refuse(failure: Failure): Promise<void> {
     if (!isUsed(this.mode)) return
     this.mode = failed(this.mode)
-    this.waiters.serve(() => this.#queue.held, true)
+    this.#serve(true)
     // What became of a step that hung is not known; the next one reads it, and takes it back.
     // guard: H18 a storage that hung is asked again while a caller waits
     if (failure.code === 'storage-failed' && failure.retryAfter)
@@ -248,7 +252,7 @@ export class Stock {
     if (this.#queue.held > most) {
       await this.#pageLeases.parkDownTo(most)
       // More callers may have come while the page parked.
-      this.waiters.serve(() => this.#queue.held, true)
+      this.#serve(true)
     }
     // While the page parked, the owner may have repeated the claim, and been refused.
     const last = (failure.isRepeated && this.#pageLeases.view?.failure) || failure

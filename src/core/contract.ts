@@ -94,9 +94,9 @@ export interface DeviceView {
    * The node that answered last. Absent where a page cannot hear of answers that other pages get:
    * another node may have answered since.
    */
-  serverTag?: string
+  serverTag?: string | undefined
   /** The nodes of {@link DeviceState.nodes}, once they are two. */
-  mixedNodes?: readonly string[]
+  mixedNodes?: readonly string[] | undefined
   /** As in the {@link DeviceState}. */
   isReleased?: true
   isClaiming: boolean

@@ -62,7 +62,6 @@ export class OwnedCollection {
   #isAsking = false
   /** In how many milliseconds the server should hear of what was leased. */
   #reportIn: number | undefined
-  #order: number
   /** What happened to the stored state while this owner ran. */
   #notice: Failure | undefined
 
@@ -75,7 +74,6 @@ export class OwnedCollection {
     requests: ClaimRequests,
   ) {
     this.#owner = owner
-    this.#order = owner.viewsBefore
     this.#key = key
     this.#target = target
     this.#callbacks = callbacks
@@ -184,7 +182,14 @@ export class OwnedCollection {
    * tab: messages and transactions come in any order.
    */
   onChangeElsewhere(shared: SharedView): void {
-    this.#shared = withOwn(this.#shared, shared)
+    const { serverTag, mixedNodes } = this.#shared
+    this.#shared = {
+      // guard: H10 an older message of another tab does not hide that two nodes have granted
+      mixedNodes,
+      ...shared,
+      // guard: H9 where two tabs name two nodes, none is known to have answered last
+      serverTag: shared.serverTag === serverTag ? serverTag : undefined,
+    }
     this.#notify()
     this.refresh()
   }
@@ -224,7 +229,7 @@ export class OwnedCollection {
     const notice = this.#notice
     return {
       ...this.#shared,
-      order: this.#order++,
+      order: this.#owner.nextView(),
       isClaiming: this.#claims.isUnderWay,
       isReachable: !failure || !isNoAnswer(failure),
       storage: this.#owner.storageKind(),
@@ -464,18 +469,6 @@ export class OwnedCollection {
 
 /** Names a collection in locks and in messages between tabs. */
 export const nameOf = (key: StoreKey): string => JSON.stringify(key)
-
-/** What another tab has seen; nothing that keeps two nodes apart is taken from an older view. */
-function withOwn({ serverTag, mixedNodes }: SharedView, other: SharedView): SharedView {
-  const { serverTag: otherTag, ...rest } = other
-  return {
-    // guard: H10 an older message of another tab does not hide that two nodes have granted
-    ...(mixedNodes && { mixedNodes }),
-    // guard: H9 where two tabs name two nodes, none is known to have answered last
-    ...(serverTag !== undefined && serverTag === otherTag && { serverTag }),
-    ...rest,
-  }
-}
 
 function withoutReserve(state: DeviceState): DeviceState {
   const { reserve, ...rest } = state

@@ -14,7 +14,8 @@ export interface OwnerContext extends Omit<Background, 'stop'> {
   store: Promise<DeviceStore>
   source: Source
   storageKind(): StorageKind
-  viewsBefore: number
+  /** The `order` of the view that is made now. */
+  nextView(): number
   isOnline(): boolean
   isWatched(): boolean
   /** The failure, which also says so if this device never got an id from that address. */

@@ -53,7 +53,7 @@ export function createOwner(world: World): Owner {
       ...background,
       world,
       store,
-      viewsBefore,
+      nextView: () => viewsBefore++,
       source: config.isAsked
         ? pageSource(callbacks, config.timeout)
         : world.createSource(
