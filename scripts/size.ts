@@ -17,8 +17,8 @@ interface Limits {
 }
 
 /**
- * A budget is raised only for a feature, or to close a fault. docs/internals/performance.md says why
- * a goal is not reached.
+ * A budget is raised only for a feature, or to close a fault. docs/internals/performance.md says
+ * why a goal is not reached.
  */
 const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'page', file: 'client/index.js', budget: 13.7 * kB, goal: 11.9 * kB },

@@ -7,6 +7,7 @@ import type { DeviceState } from '../../src/core/state.js'
 import type { Device } from './device.js'
 import { Disk } from './disk.js'
 import { OwnServer } from './own-servers.js'
+import { EPOCH } from './realm.js'
 import { type Simulation, seriesOf } from './simulation.js'
 import { labelled } from './tenants.js'
 
@@ -15,6 +16,9 @@ import { labelled } from './tenants.js'
  * and whose answer proves nothing when it comes again.
  */
 export const REPORTED_MS = 25_000
+
+/** A device asks nothing at its start when its last answer is newer: little was made since. */
+const ASKS_AFTER_MS = 60_000
 
 /** Where nothing else is broken, the device has to keep exactly what is promised. */
 export const isCalm = ({ profile }: Simulation): boolean => profile.faults.size === 0
@@ -52,7 +56,10 @@ function judge(simulation: Simulation, device: Device, state: DeviceState, lease
   const held = [...state.ranges, ...[...state.leases, ...state.offers].map(({ range }) => range)]
   const tokens = held.flatMap(({ token }) => token ?? [])
   const isUnderWay = state.checkIn !== undefined || state.claim !== undefined
-  if (isCalm(simulation) && tokens.some((token) => server.isOld(token, isUnderWay))) {
+  const heardAt = Math.max(state.checkedIn ?? 0, state.sinceGrant?.at ?? 0)
+  const asks = EPOCH + scheduler.now + device.clockError > heardAt + ASKS_AFTER_MS
+  const isKnown = tokens.some((token) => server.isOld(token, isUnderWay))
+  if (isCalm(simulation) && asks && isKnown) {
     simulation.hit('device set back, and the server knows')
     return
   }
@@ -61,7 +68,7 @@ function judge(simulation: Simulation, device: Device, state: DeviceState, lease
   const late = since.filter(({ at }) => at < scheduler.now - REPORTED_MS)
   // An app that has switched the network off tells nobody.
   const mayTell = !device.allPages.some(({ wasSwitchedOff }) => wasSwitchedOff)
-  if (isCalm(simulation) && mayTell && late.length > 0)
+  if (isCalm(simulation) && !isKnown && mayTell && late.length > 0)
     checker.complain(
       `${device.name} has leased ${late.map(({ from, to }) => `${from}–${to}`).join(' ')}, and ` +
         'the server did not hear of it',
