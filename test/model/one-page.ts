@@ -6,7 +6,7 @@
 import { Allocator, type AllocatorContext } from '../../src/client/allocator.js'
 import type { DeviceView, Target } from '../../src/core/contract.js'
 import { exchange, settle, surplus } from '../../src/core/device.js'
-import type { Failure } from '../../src/core/errors.js'
+import type { Failure, HiloError } from '../../src/core/errors.js'
 import { total } from '../../src/core/range.js'
 import { type DeviceState, type Exchange, emptyState, type Note } from '../../src/core/state.js'
 import { Clock } from './clock.js'
@@ -44,6 +44,8 @@ export class OnePage {
   isOnline = true
   /** Why the last claim failed. The owner repeats a claim if that may help. */
   failure: Failure | undefined
+  /** Was a caller told of a storage that hung, though it would have waited? */
+  isRefusedForHang = false
   /** Numbers that it held for nobody when it said that it has parked. */
   kept = 0
   /** The owner that was to repeat a claim has died, and its successor does not know of it. */
@@ -109,7 +111,10 @@ export class OnePage {
       for (let i = 0; i < count; i++) this.issued.push(queue.take())
     }
     const ended = () => this.waiting.delete(call)
-    this.allocator.when(count, take, { timeout }).then(ended, ended)
+    this.allocator.when(count, take, { timeout }).then(ended, ({ code }: HiloError) => {
+      ended()
+      this.isRefusedForHang ||= code === HUNG.code
+    })
   }
 
   /** How many numbers the page may hold at rest, or for the callers that wait. */
