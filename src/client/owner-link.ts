@@ -153,8 +153,8 @@ export class OwnerLink {
   async #open(connection: Connection, callbacks: OwnerCallbacks): Promise<void> {
     const { config } = this.#options
     // More than one owner makes, and few enough that the sum is exact.
-    const viewsBefore = this.#owners++ * 2 ** 32
-    const version = await connection.call('open', [config, callbacks, viewsBefore])
+    const firstView = this.#owners++ * 2 ** 32
+    const version = await connection.call('open', [config, callbacks, firstView])
     if (version !== VERSION) {
       connection.end(LOST)
       import('./warnings.js').then(({ otherVersion }) => otherVersion(VERSION, version), ignore)

@@ -125,10 +125,10 @@ export type Answer<T> = { view: DeviceView } & (T | { failure: Failure })
 export interface Owner {
   /**
    * First call. Starts opening the storage; does not wait for it.
-   * @param viewsBefore its views have a higher `order`. Default: 0
+   * @param firstView the `order` of its first view. Default: 0
    * @returns the version of the owner's code
    */
-  open(config: OwnerConfig, callbacks: OwnerCallbacks, viewsBefore?: number): string
+  open(config: OwnerConfig, callbacks: OwnerCallbacks, firstView?: number): string
   /** The answer shows that the owner runs. */
   ping(): void
   /** One strict transaction: settles, leases and offers. Never waits for the network. */

@@ -40,7 +40,7 @@ export function createOwner(world: World): Owner {
     storage = await world.storageKind().catch(() => storage)
   }
 
-  function open(config: OwnerConfig, callbacks: OwnerCallbacks, viewsBefore = 0): string {
+  function open(config: OwnerConfig, callbacks: OwnerCallbacks, firstView = 0): string {
     const store: Promise<DeviceStore> = world.openStore(config.name)
     background.run(
       store.then(async ({ isDurable }) => {
@@ -53,7 +53,7 @@ export function createOwner(world: World): Owner {
       ...background,
       world,
       store,
-      nextView: () => viewsBefore++,
+      nextView: () => firstView++,
       source: config.isAsked
         ? pageSource(callbacks, config.timeout)
         : world.createSource(
