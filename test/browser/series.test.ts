@@ -53,7 +53,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
       await browser.restart()
       const first = await browser.newPage()
       await first.goto(site.url())
-      expect(await first.evaluate(next)).toEqual({ id: 'A-000001', number: 1, heard: true })
+      expect(await first.evaluate(next)).toMatchObject({ id: 'A-000001', number: 1 })
       await browser.kill()
       for (let i = 0; i < CRASHES; i++) {
         if (i === 1) await site.server.stop()

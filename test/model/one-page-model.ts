@@ -3,7 +3,6 @@
  * forgets no caller, and comes to rest. A page cannot be copied: each state is reached by its
  * events, from the beginning.
  */
-
 import type { Mode } from '../../src/core/page/stock.js'
 import { total } from '../../src/core/range.js'
 import { Fingerprint, partOf } from './canonical.js'
