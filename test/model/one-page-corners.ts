@@ -6,6 +6,10 @@ export interface PageBounds {
   takes: number
   /** Grants of the server that a page waits for. */
   grants: number
+  /** Grants of another node of the server. */
+  nodes: number
+  /** Messages that newer ones have overtaken. */
+  lates: number
   failures: number
   hangs: number
   /** The page is hidden, and shown again. */
@@ -25,6 +29,8 @@ export const NONE: PageBounds = {
   calls: 0,
   takes: 0,
   grants: 0,
+  nodes: 0,
+  lates: 0,
   failures: 0,
   hangs: 0,
   visits: 0,
@@ -61,6 +67,15 @@ export const PAGE_CORNERS: Record<string, Partial<PageBounds>> = {
     timers: 1,
   },
   'a fork, and new tokens': { calls: 1, takes: 1, grants: 2, forks: 1, renewals: 1, timers: 1 },
+  'two nodes, and messages that come late': {
+    calls: 1,
+    takes: 2,
+    grants: 1,
+    nodes: 1,
+    lates: 1,
+    forks: 1,
+    timers: 1,
+  },
   'a release beside callers': { calls: 2, grants: 1, releases: 1, failures: 1, timers: 1 },
   'an app that goes offline and online': {
     calls: 1,

@@ -22,7 +22,8 @@ export function eventsOf(page: OnePage): Event[] {
     events.push(event('Time passes.', 'timers', ({ clock }) => clock.pass()))
   if (page.isClosed) return events
   events.push(...CALLS, ...NEWS, ...APP, page.isVisible ? HIDDEN : SHOWN)
-  if (page.held > 0) events.push(event('The page issues a number.', 'takes', (to) => to.takeSync()))
+  if (page.earlierView) events.push(LATE)
+  if (page.held > 0) events.push(event('The page issues a number.', 'takes', (to) => to.issue()))
   return events
 }
 
@@ -41,7 +42,14 @@ function answersTo({ method, request }: Asked, i: number): Event[] {
         to.fail(take(to), failure)
       }),
     )
-  for (const count of method === 'claim' && request.want! > 0 ? [2, 2 * AT_REST] : [])
+  if (method === 'release' || request.want === 0) return events
+  events.push(
+    event(`Another node grants 32 for ${what}.`, 'nodes', (to) => {
+      to.grant(2 * AT_REST, 'B')
+      to.serve(take(to))
+    }),
+  )
+  for (const count of [2, 2 * AT_REST])
     events.push(
       event(`The server grants ${count} for ${what}.`, 'grants', (to) => {
         to.grant(count)
@@ -92,6 +100,8 @@ const NEWS = [
     to.tell()
   }),
 ]
+
+const LATE = event('A message comes after a newer one.', 'lates', (to) => to.tell(to.earlierView))
 
 const APP = [
   event('The app releases.', 'releases', ({ allocator }) => {

@@ -112,11 +112,15 @@ function fingerprint(page: OnePage, left: PageBounds): string {
       { timers: Array.from(clock.timers, ({ at }) => at - clock.now).sort((a, b) => a - b) },
       { held: queue.held, progress: queue.progress(), mode },
       { failure: page.failure?.code, isVisible: page.isVisible, isClosed: page.isClosed },
+      { mixedNodes: allocator.pageLeases.mixedNodes, late: left.lates && withoutOrder(page) },
       { isOnline: page.isOnline, isForgotten: page.isForgotten, isDry: allocator.stock.isDry },
     ].map((each) => partOf(each)),
   )
   return `${print.high} ${print.low}`
 }
+
+/** Every view has another order, and two states need not differ for it. */
+const withoutOrder = ({ earlierView }: OnePage) => ({ ...earlierView, order: 0 })
 
 export async function explorePage(
   bounds: Partial<PageBounds>,

@@ -26,6 +26,9 @@ export const REFUSED: Failure = { code: 'server-refused', message: 'No.' }
 export const UNREACHABLE: Failure = { code: 'server-unreachable', message: '', isRepeated: true }
 export const HUNG: Failure = { code: 'storage-failed', message: '', retryAfter: 5_000 }
 
+/** Each grants from 1 on, so a bare number of one may be that of the other. */
+type Node = 'A' | 'B'
+
 /** A message of the page that its owner has not answered. */
 export interface Asked {
   method: 'exchange' | 'claim' | 'release'
@@ -38,7 +41,8 @@ export class OnePage {
   readonly asked: Asked[] = []
   /** Callers that wait, and how many numbers each wants. */
   readonly waiting = new Map<number, number>()
-  readonly issued: number[] = []
+  /** Bare numbers while the page gives them, then ids. */
+  readonly issued: string[] = []
   state = emptyState()
   isVisible = true
   isOnline = true
@@ -50,10 +54,14 @@ export class OnePage {
   kept = 0
   /** The owner that was to repeat a claim has died, and its successor does not know of it. */
   isForgotten = false
+  /** What the device said of itself last, and before that: messages overtake each other. */
+  lastView: DeviceView | undefined
+  earlierView: DeviceView | undefined
   readonly allocator: Allocator
   readonly #closing = new AbortController()
   #notes: Note[] = []
-  #granted = 0
+  /** The last number that each node of the server has granted. */
+  readonly #granted: Record<Node, number> = { A: 0, B: 0 }
   #calls = 0
   #names = 0
 
@@ -107,8 +115,8 @@ export class OnePage {
   call(count: number, timeout: number): void {
     const call = this.#calls++
     this.waiting.set(call, count)
-    const take = ({ pageLeases: { queue } }: Allocator) => {
-      for (let i = 0; i < count; i++) this.issued.push(queue.take())
+    const take = () => {
+      for (let i = 0; i < count; i++) this.issue()
     }
     const ended = () => this.waiting.delete(call)
     this.allocator.when(count, take, { timeout }).then(ended, ({ code }: HiloError) => {
@@ -124,8 +132,11 @@ export class OnePage {
     return Math.max(atRest, wanted)
   }
 
-  takeSync(): void {
-    this.issued.push(this.allocator.nextNumberSync())
+  issue(): void {
+    const { pageLeases } = this.allocator
+    this.issued.push(
+      pageLeases.mixedNodes ? this.allocator.nextIdSync() : `${this.allocator.nextNumberSync()}`,
+    )
   }
 
   /** The device does the exchange at once, in one transaction. */
@@ -139,10 +150,14 @@ export class OnePage {
   }
 
   /** Numbers come to the device: from the server, or from another page. */
-  grant(count: number): void {
-    const range = { from: this.#granted + 1, to: this.#granted + count, prefix: '', serverTag: 'A' }
-    this.#granted += count
-    this.state = { ...this.settled, ranges: [...this.settled.ranges, { ...range, token: '~t' }] }
+  grant(count: number, node: Node = 'A'): void {
+    const from = this.#granted[node] + 1
+    this.#granted[node] += count
+    const to = this.#granted[node]
+    const range = { from, to, prefix: '', serverTag: node, token: '~t' }
+    const { ranges, nodes = [] } = this.settled
+    const all = [...new Set([...nodes, node])]
+    this.state = { ...this.settled, ranges: [...ranges, range], nodes: all }
     this.failure = undefined
   }
 
@@ -165,9 +180,9 @@ export class OnePage {
     this.state = { ...left, gaps: { ...gaps, fork: gaps.fork + lost } }
   }
 
-  /** The page hears how things stand on its device. */
-  tell(): void {
-    this.allocator.stock.onChange(this.view())
+  /** The page hears how things stand on its device, or how they stood. */
+  tell(view = this.view()): void {
+    this.allocator.stock.onChange(view)
   }
 
   close(): void {
@@ -176,9 +191,10 @@ export class OnePage {
   }
 
   view(): DeviceView {
-    const { ranges, gaps, checkedIn, isReleased } = this.state
-    return {
-      order: 0,
+    const { ranges, gaps, checkedIn, isReleased, nodes } = this.state
+    this.earlierView = this.lastView
+    this.lastView = {
+      order: (this.lastView?.order ?? 0) + 1,
       free: total(ranges),
       reserve: RESERVE,
       surplus: surplus(this.state, RESERVE),
@@ -188,8 +204,10 @@ export class OnePage {
       storage: 'persistent',
       ...(checkedIn !== undefined && { checkedIn }),
       ...(isReleased && { isReleased }),
+      ...(nodes && nodes.length > 1 && { mixedNodes: nodes }),
       ...(this.failure && { failure: this.failure }),
     }
+    return this.lastView
   }
 
   #lease(request: Exchange): object {

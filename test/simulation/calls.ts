@@ -51,6 +51,8 @@ export function failed(simulation: Simulation, page: Page, call: Call, error: Hi
   for (let each: unknown = error; each instanceof HiloError; each = each.cause)
     if (each.code === 'server-refused' && DOWN.includes(each.status ?? 0))
       wrong(`takes a server that is down (${each.status}) for one that refuses`)
+  if (count === 0 && error.code === 'storage-failed' && error.retryAfter)
+    wrong('gives up because the storage hung once')
   if (OTHER_REASONS.includes(error.code) || count === 0) return
   const { leased } = page.hilo.status(tag)
   if (leased >= count) wrong(`fails with ${error.code}, but its page holds ${leased}`)
