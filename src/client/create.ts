@@ -23,5 +23,6 @@ export function createHilo<Name extends string = string>(
           () => new Worker(new URL('../worker/entry.js', import.meta.url), { type: 'module' })
         : undefined,
     ownerHere: async (store) => (await import('../worker/here.js')).ownerHere(store),
+    onlineCalls: () => import('./online-calls.js'),
   })
 }

@@ -37,6 +37,14 @@ export interface IdOptions extends CallOptions {
   database?: string
 }
 
+type OnlineCalls = typeof import('./online-calls.js')
+
+/** Where a Hilo runs: a page, or a worker of the app. */
+export interface HiloRealm extends Realm {
+  /** Rejects when the file cannot be loaded. */
+  onlineCalls(): Promise<OnlineCalls>
+}
+
 /** The options as they were checked, and what `close()` aborts. */
 export interface HiloAccess {
   options: CheckedOptions
@@ -60,12 +68,14 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   readonly ready: Promise<void>
 
   readonly #instance: Instance
+  readonly #realm: HiloRealm
   readonly #events: Events
   readonly #observers = new Set<Promise<Observer | undefined>>()
 
   /** @internal */
-  constructor(options: HiloOptions, realm: Realm) {
+  constructor(options: HiloOptions, realm: HiloRealm) {
     super()
+    this.#realm = realm
     const checked = checkOptions(options, baseUrl(globalThis.location))
     const listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
@@ -347,15 +357,15 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /** @throws HiloError `closed`, `server-unreachable` */
-  async #loadOnlineCalls(): Promise<typeof import('./online-calls.js')> {
+  async #loadOnlineCalls(): Promise<OnlineCalls> {
     const { signal, context } = this.#instance
     signal.throwIfAborted()
     try {
-      const calls = import('./online-calls.js')
-      context.pageExit.sender = (await calls).giveBack
+      const calls = await this.#realm.onlineCalls()
+      context.pageExit.sender = calls.giveBack
       // guard: H4 what a page could not give back before it could send goes back after all
       for (const { stock } of this.#instance.allocators) stock.watchSurplus()
-      return await calls
+      return calls
     } catch (cause) {
       throw new HiloError('server-unreachable', NOT_LOADED, { cause })
     } finally {

@@ -4,6 +4,7 @@
  */
 import { expose } from 'comlink'
 import { Hilo } from '../client/hilo.js'
+import * as onlineCalls from '../client/online-calls.js'
 import type { HiloOptions, NamesOf } from '../core/options.js'
 import { ownerHere } from './here.js'
 
@@ -17,6 +18,7 @@ export function createHilo<Name extends string = string>(
   return new Hilo<NamesOf<Name>>(options as HiloOptions, {
     spawn: undefined,
     ownerHere: async (store) => ownerHere(store),
+    onlineCalls: async () => onlineCalls,
   })
 }
 

@@ -163,7 +163,8 @@ describe('a storage that hangs', () => {
     const store = new Hanging()
     const ownerHere = async () => createOwner({ ...browserWorld(), openStore: async () => store })
     const config = { url: 'https://shop.example.com', name: newName() }
-    return { store, hilo: new Hilo(config, { spawn: undefined, ownerHere }) }
+    const { onlineCalls } = shop
+    return { store, hilo: new Hilo(config, { spawn: undefined, ownerHere, onlineCalls }) }
   }
 
   test.each(['before', 'after'] as const)(

@@ -34,7 +34,7 @@ function withWorker(starts = true) {
   const open = () =>
     new Hilo(
       { url: 'https://shop.example.com', name: newName(), collections: { orders: {} } },
-      { spawn, ownerHere },
+      { spawn, ownerHere, onlineCalls: () => import('../../src/client/online-calls.js') },
     )
   return { world, ownerHere, workers, open }
 }

@@ -215,13 +215,13 @@ describe('a wrong option', () => {
   test('leaves nothing behind: no worker, no listener', () => {
     const page = new FakePage().enter()
     const listen = vi.spyOn(page.document, 'addEventListener')
-    const ownerHere = vi.fn()
-    expect(
-      () =>
-        new Hilo({ url: 'https://x', collections: { 'a|b': {} } }, { spawn: ownerHere, ownerHere }),
-    ).toThrow(expect.objectContaining({ code: 'invalid-collection' }))
+    const used = vi.fn()
+    const realm = { spawn: used, ownerHere: used, onlineCalls: used }
+    expect(() => new Hilo({ url: 'https://x', collections: { 'a|b': {} } }, realm)).toThrow(
+      expect.objectContaining({ code: 'invalid-collection' }),
+    )
     expect(listen).not.toHaveBeenCalled()
-    expect(ownerHere).not.toHaveBeenCalled()
+    expect(used).not.toHaveBeenCalled()
   })
 
   test.each([0, -1, Number.NaN, '5', null])(

@@ -1,4 +1,4 @@
-/** The file that gives back is loaded after the first ids: it may be late. */
+/** The file that gives back is loaded after the first ids: it may be late, or not come at all. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { newShop, quiet, type Shop } from '../support/shop.js'
 
@@ -6,18 +6,14 @@ let shop: Shop
 let come = () => {}
 
 beforeEach(async () => {
-  const file = await vi.importActual<object>('../../src/client/online-calls.js')
-  vi.doMock('../../src/client/online-calls.js', async () => {
-    await new Promise<void>((resolve) => (come = resolve))
-    return file
-  })
   shop = await newShop()
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  const { onlineCalls } = shop
+  const comes = new Promise<void>((resolve) => (come = resolve))
+  shop.onlineCalls = () => comes.then(onlineCalls)
 })
 afterEach(async () => {
   come()
   vi.useRealTimers()
-  vi.doUnmock('../../src/client/online-calls.js')
   await shop.close()
 })
 
@@ -29,6 +25,7 @@ async function rest(): Promise<void> {
 }
 
 test('a page that was at rest when it came still gives everything back when it goes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   const { hilo, page } = shop.open({ reserve: 0 })
   expect(await hilo.nextIds('orders', 100)).toHaveLength(100)
   // It parks what it holds from looking ahead, and cannot set it aside yet.
@@ -41,4 +38,24 @@ test('a page that was at rest when it came still gives everything back when it g
   page.leave()
   await quiet()
   expect(await shop.max()).toBe(100)
+})
+
+test('where it cannot be loaded, ids go on; a later call loads it', async () => {
+  const { onlineCalls } = shop
+  come()
+  const missing = new TypeError('Failed to fetch dynamically imported module')
+  shop.onlineCalls = async () => {
+    throw missing
+  }
+  const { hilo } = shop.open()
+  expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  await expect(hilo.reserve('orders', 100)).rejects.toMatchObject({
+    code: 'server-unreachable',
+    message: expect.stringContaining('could not be loaded'),
+    cause: missing,
+  })
+  expect(await hilo.nextId('orders')).toBe('orders/2-A')
+  shop.onlineCalls = onlineCalls
+  await hilo.reserve('orders', 100)
+  expect(hilo.status('orders').available).toBeGreaterThanOrEqual(100)
 })

@@ -268,6 +268,7 @@ describe('several collections', () => {
         spawn: undefined,
         ownerHere: async () =>
           createOwner({ ...browserWorld(), openStore: async () => new MemoryStore() }),
+        onlineCalls: shop.onlineCalls,
       },
     )
     await hilo.reserve({ orders: 500, customers: 100 })

@@ -1,6 +1,7 @@
 /** A device: its disk, its browser with some pages, and how each of them can come, go and die. */
 import { expose } from 'comlink'
-import { Hilo } from '../../src/client/hilo.js'
+import { Hilo, type HiloRealm } from '../../src/client/hilo.js'
+import * as onlineCalls from '../../src/client/online-calls.js'
 import type { HiloOptions } from '../../src/core/options.js'
 import type { Range } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
@@ -17,6 +18,9 @@ import type { Tenant } from './tenants.js'
 
 /** What an engine loses when a page goes: never both copies of an exit note. */
 type Engine = 'chromium' | 'firefox' | 'webkit'
+
+/** Longer than a page is busy with its first ids. */
+const LATE_FILE_MS = 90_000
 
 export interface DeviceTraits {
   engine: Engine
@@ -197,6 +201,7 @@ export class Page {
     this.hilo = new Hilo(this.#options(), {
       spawn: this.kind === 'page' ? () => this.#spawn() : undefined,
       ownerHere: async () => ownerHere(),
+      onlineCalls: () => this.#loadOnlineCalls(),
     })
   }
 
@@ -330,6 +335,21 @@ export class Page {
   #each(act: (actor: Actor) => void): void {
     act(this.actor)
     for (const { actor } of this.workers) act(actor)
+  }
+
+  /** A file comes over the network: now and then late, and now and then not at all. */
+  #loadOnlineCalls(): ReturnType<HiloRealm['onlineCalls']> {
+    const { random } = this.#scheduler
+    const comes = this.device.isOnline || random.chance(0.9)
+    const delay = random.chance(0.1) ? random.between(1_000, LATE_FILE_MS) : random.between(0, 50)
+    return new Promise((resolve, reject) =>
+      this.#scheduler.post(
+        this.actor,
+        delay,
+        `a file ${comes ? 'comes' : 'cannot be loaded'}`,
+        () => (comes ? resolve(onlineCalls) : reject(new TypeError('Failed to fetch a module'))),
+      ),
+    )
   }
 
   #spawn(): Worker {

@@ -5,7 +5,6 @@
  */
 export const ISOLATED = [
   'examples/testing/*.test.ts',
-  'test/client/late-file.test.ts',
   'test/client/observer.test.ts',
   'test/client/page-exit.test.ts',
   'test/consecutive/late-file.test.ts',

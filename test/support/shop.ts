@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import { createHiloHandler, type Ledger, openLedger } from '../../server/src/index.js'
-import { Hilo } from '../../src/client/hilo.js'
+import { Hilo, type HiloRealm } from '../../src/client/hilo.js'
 import type { Owner } from '../../src/core/contract.js'
 import type { HiloError } from '../../src/core/errors.js'
 import type { HiloOptions } from '../../src/core/options.js'
@@ -38,6 +38,8 @@ export interface Shop {
   isDown: boolean
   /** Answers the next requests in the server's place. */
   answer: ((request: Request) => Response | undefined) | undefined
+  /** Loads the file that pages load late. */
+  onlineCalls: HiloRealm['onlineCalls']
   /** Highest number the server has granted and not taken back. */
   max(collection?: string): Promise<number>
   /** A new page of this device, in front. */
@@ -60,6 +62,7 @@ export async function newShop(): Promise<Shop> {
     requests: [],
     isDown: false,
     answer: undefined,
+    onlineCalls: () => import('../../src/client/online-calls.js'),
     async max(collection = 'orders') {
       const all = await ledger.status()
       return all.find((each) => each.collection.toLowerCase() === collection)?.max ?? 0
@@ -72,7 +75,11 @@ export async function newShop(): Promise<Shop> {
       page.enter()
       const hilo = new Hilo(
         { url: 'https://shop.example.com', name, ...options },
-        { spawn: undefined, ownerHere: async () => ownerOf(page) },
+        {
+          spawn: undefined,
+          ownerHere: async () => ownerOf(page),
+          onlineCalls: () => shop.onlineCalls(),
+        },
       )
       opened.push({ hilo, page })
       return hilo
