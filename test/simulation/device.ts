@@ -8,7 +8,7 @@ import type { DeviceState } from '../../src/core/state.js'
 import { ownerHere } from '../../src/worker/here.js'
 import type { Call } from './calls.js'
 import { Disk } from './disk.js'
-import { DatabaseHost, type StorageFaults } from './idb-host.js'
+import { DatabaseHost, STORAGE_WORKS } from './idb-host.js'
 import type { Network } from './network.js'
 import { createChannel, SimWorker } from './ports.js'
 import { nextPageId, PageWindow, pageRealm, type Surroundings, workerRealm } from './realm.js'
@@ -44,7 +44,7 @@ export class Device {
   readonly traits: DeviceTraits
   readonly disk: Disk
   readonly databases: DatabaseHost
-  readonly storageFaults: StorageFaults = { open: 'works', commitFails: 0 }
+  readonly storageFaults = { ...STORAGE_WORKS }
   pages: Page[] = []
   /** All pages that it ever had. */
   readonly allPages: Page[] = []

@@ -3,11 +3,15 @@ import { callApp } from './app.js'
 import { unissued } from './calls.js'
 import type { Device, Page } from './device.js'
 import { NO_GATEWAY, STATUSES } from './gateway.js'
+import { STORAGE_WORKS } from './idb-host.js'
 import { PERFECT_NETWORK } from './network.js'
 import { changeNode, remount, switchOff } from './odd-apps.js'
 import { OwnServer } from './own-servers.js'
 import type { FaultKind } from './profile.js'
 import { type Simulation, seriesOf } from './simulation.js'
+
+/** Longer than a page waits for its storage a few times over. */
+const STANDS_MS = 45_000
 
 export function breakSomething(simulation: Simulation, device: Device): void {
   FAULTS[simulation.random.pick([...simulation.profile.faults])](simulation, device)
@@ -83,9 +87,9 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
   },
 
   storage(simulation, device) {
-    const { random } = simulation
+    const { random, scheduler } = simulation
     const { storageFaults } = device
-    switch (random.weighted({ commit: 2, open: 1, lose: 2, heal: 2 })) {
+    switch (random.weighted({ commit: 2, open: 1, lose: 2, stand: 3, heal: 2 })) {
       case 'commit':
         storageFaults.commitFails = 0.3
         break
@@ -99,8 +103,15 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
         device.isLossy = true
         device.databases.dropAll()
         break
+      case 'stand': {
+        simulation.hit('storage stands still')
+        storageFaults.standsUntil = scheduler.now + random.between(1_000, STANDS_MS)
+        const page = device.pages.find(({ isAlive }) => isAlive)
+        if (page) callApp(simulation, page, random.pick(['reserve', 'release', 'nextIds']))
+        break
+      }
       case 'heal':
-        Object.assign(storageFaults, { open: 'works', commitFails: 0 })
+        Object.assign(storageFaults, STORAGE_WORKS)
     }
   },
 
@@ -256,6 +267,6 @@ export function heal(simulation: Simulation): void {
     if (server instanceof OwnServer) Object.assign(server.faults, { killed: 0, unavailable: 0 })
   for (const device of devices) {
     if (!device.isOnline) comeOnline(device)
-    Object.assign(device.storageFaults, { open: 'works', commitFails: 0 })
+    Object.assign(device.storageFaults, STORAGE_WORKS)
   }
 }

@@ -11,7 +11,11 @@ export interface StorageFaults {
   open: 'works' | 'fails' | 'hangs'
   /** Probability that a transaction fails when it commits. */
   commitFails: number
+  /** Until then nothing that is asked is answered: the disk stands still. */
+  standsUntil: number
 }
+
+export const STORAGE_WORKS: StorageFaults = { open: 'works', commitFails: 0, standsUntil: 0 }
 
 /** What other transactions need to know of one, to wait for it. */
 export interface Waiting {
@@ -73,8 +77,9 @@ export class DatabaseHost {
   }
 
   delay(): number {
-    const { random } = this.scheduler
-    return random.chance(0.1) ? random.between(5, 40) : random.between(0, 2)
+    const { random, now } = this.scheduler
+    const usual = random.chance(0.1) ? random.between(5, 40) : random.between(0, 2)
+    return Math.max(usual, this.faults.standsUntil - now)
   }
 
   /** Starts each transaction that no earlier one blocks. */

@@ -57,6 +57,7 @@ const EXPECTED_HITS = [
   'storage fails to open',
   'storage hangs to open',
   'database connection lost',
+  'storage stands still',
   'storage evicted',
   'worker died',
   'worker hung',
