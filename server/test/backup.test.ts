@@ -12,7 +12,6 @@ import { runSql } from './postgres-cluster.js'
 import { startProcess } from './processes.js'
 import { runCli } from './run-cli.js'
 
-const TIMEOUT = 120_000
 const wish = (database = 'Shop', collection = 'orders') => ({
   database,
   collection,
@@ -81,21 +80,17 @@ describe('a backup', () => {
     expect(existsSync(file)).toBe(false)
   })
 
-  test(
-    'is refused where there is no ledger, and left to PostgreSQL',
-    async () => {
-      const file = join(newFolder(), 'copy.db')
-      expect(await runCli(['backup', file, '--data', newFolder()])).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('There is no ledger in'),
-      })
-      expect(await runCli(['backup', file, '--database-url', 'postgres://db/hilo'])).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('use pg_dump or point-in-time recovery'),
-      })
-    },
-    TIMEOUT,
-  )
+  test('is refused where there is no ledger, and left to PostgreSQL', async () => {
+    const file = join(newFolder(), 'copy.db')
+    expect(await runCli(['backup', file, '--data', newFolder()])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no ledger in'),
+    })
+    expect(await runCli(['backup', file, '--database-url', 'postgres://db/hilo'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('use pg_dump or point-in-time recovery'),
+    })
+  })
 })
 
 describe('a copy of the file alone, without its log', () => {
@@ -137,7 +132,7 @@ describe('a ledger that has lost its secret does not start', () => {
   })
 })
 
-describe('raise-floor', { timeout: TIMEOUT }, () => {
+describe('raise-floor', () => {
   test('--all: a restored database grants again, beside its server', async () => {
     const data = newFolder()
     const server = await startProcess(['--port', '0', '--data', data])

@@ -25,7 +25,6 @@ import { runCli } from './run-cli.js'
 /** A version before the first: there was none. */
 const OLDER = "UPDATE hilo_meta SET value = '0' WHERE key = 'version'"
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
-const TIMEOUT = 120_000
 /** Runs a command as a user without a name. */
 const UNSHARE = 'unshare'
 const AS_NOBODY = ['--user', '--map-user=54321']
@@ -46,7 +45,7 @@ async function databaseWithPassword(): Promise<string> {
   return url.href
 }
 
-describe('serve', { timeout: TIMEOUT }, () => {
+describe('serve', () => {
   test('a person at a terminal reads three lines, and no JSON', async () => {
     const data = newFolder()
     const serve = `${process.execPath} ${await cliFile()} serve --first --port 0 --data ${data}`
@@ -472,7 +471,7 @@ describe('serve', { timeout: TIMEOUT }, () => {
   })
 })
 
-describe('a new ledger', { timeout: TIMEOUT }, () => {
+describe('a new ledger', () => {
   const serving = ['serve', '--port', '0']
   const refusal = (place: string) =>
     `There is no ledger in ${place}, and none was made: a new one begins at 1`
@@ -616,7 +615,7 @@ test('--help teaches', async () => {
     expect(stdout).toContain(text)
 })
 
-describe('series', { timeout: TIMEOUT }, () => {
+describe('series', () => {
   test('a table, and closing one by hand, beside a running server', async () => {
     const data = newFolder()
     const run = (...args: string[]) => runCli(['series', 'Shop', ...args, '--data', data])
@@ -729,7 +728,7 @@ test.skipIf(!mayMapUsers)(
   },
 )
 
-test('explain says where a number is, in words', { timeout: TIMEOUT }, async () => {
+test('explain says where a number is, in words', async () => {
   const data = newFolder()
   const run = (...args: string[]) => runCli(['explain', 'Shop', ...args, '--data', data])
   const server = await startProcess(['--port', '0', '--data', data])
@@ -758,7 +757,7 @@ test('explain says where a number is, in words', { timeout: TIMEOUT }, async () 
   expect(await server.stop()).toBe(0)
 })
 
-describe('status and raise-floor', { timeout: TIMEOUT }, () => {
+describe('status and raise-floor', () => {
   test('a table, and a floor that only rises, beside a running server', async () => {
     const data = newFolder()
     const server = await startProcess(['--port', '0', '--data', data])
@@ -859,7 +858,7 @@ describe('status and raise-floor', { timeout: TIMEOUT }, () => {
   })
 })
 
-describe('a ledger behind an address', { timeout: TIMEOUT }, () => {
+describe('a ledger behind an address', () => {
   const TOKEN = { HILO_OPERATOR_TOKEN: 'operator-of-the-tests' }
 
   /** A server that answers everything so; resolves with its address, and what it was asked. */

@@ -14,7 +14,6 @@ import { cliFile, startProcess } from './processes.js'
 import { askAt, newCertificate, nginxWith } from './proxies.js'
 
 const SERVER = join(import.meta.dirname, '..')
-const TIMEOUT = 180_000
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const HOST = 'ids.example.com'
 const run = promisify(execFile)
@@ -63,7 +62,6 @@ function caddyArguments(port: number, [first, second]: readonly number[]): strin
 
 test.skipIf(!nginx.find())(
   `databases are parted among ledgers as docs/scaling.md says${unless(nginx)}`,
-  { timeout: TIMEOUT },
   async () => {
     const start = () => startProcess(['--port', '0', '--data', newFolder()])
     const [north, south] = [await start(), await start()]
@@ -95,7 +93,6 @@ describe.each([
 ] as const)('$title in front of two servers', (program, argumentsFor) => {
   test.skipIf(!program.find())(
     `a rolling restart loses no request, and pages of the name may ask${unless(program)}`,
-    { timeout: TIMEOUT },
     async () => {
       const data = newFolder()
       const ports = [await freePort(), await freePort()]
@@ -167,7 +164,7 @@ describe('the Dockerfile', () => {
     expect(last('STOPSIGNAL')).toBe('STOPSIGNAL SIGTERM')
   })
 
-  test('asks a server for its health', { timeout: TIMEOUT }, async () => {
+  test('asks a server for its health', async () => {
     const [, ...args] = json(last('HEALTHCHECK'))
     const server = await startProcess(['--port', '0', '--data', newFolder()])
     const env = { ...process.env, HILO_PORT: new URL(server.url).port }
@@ -178,7 +175,6 @@ describe('the Dockerfile', () => {
 
   test.skipIf(!mayMount)(
     `serves as nobody, on a root file system that is read-only${mayMount ? '' : ' (needs root)'}`,
-    { timeout: TIMEOUT },
     async () => {
       const data = newFolder()
       mkdirSync(join(data, 'hilo-data'))

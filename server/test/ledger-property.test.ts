@@ -216,7 +216,7 @@ describe.each(STORES)('%s', (_, numRuns, open) => {
   let ledger: Ledger
   afterAll(() => ledger?.close())
 
-  test('no number is held twice, and totals are the sums', { timeout: 120_000 }, async () => {
+  test('no number is held twice, and totals are the sums', async () => {
     const { sums, ...opened } = await open()
     ledger = opened.ledger
     await fc.assert(

@@ -17,7 +17,6 @@ import { runCli } from './run-cli.js'
 
 const SERVER = join(import.meta.dirname, '..')
 const HOST = 'app.example.com'
-const TIMEOUT = 60_000
 
 /** A file as it is, but for what another place has to be. Everything that is replaced is there. */
 function adapted(file: string, replaced: Record<string, string>): string {
@@ -67,24 +66,20 @@ const PROXIES: [Program, (port: number, server: string) => string[]][] = [
 ]
 
 describe.each(PROXIES)('$title', (program, configure) => {
-  test.skipIf(!program.find())(
-    `an app and its ids on one origin${unless(program)}`,
-    { timeout: TIMEOUT },
-    async () => {
-      const server = await startServer()
-      const { port } = new URL(
-        await runProgram(program, (port) => configure(port, server), {
-          XDG_DATA_HOME: newFolder(),
-          XDG_CONFIG_HOME: newFolder(),
-        }),
-      )
-      const site = `https://${HOST}:${port}`
-      await expectAppAndIds(site, askAt(site))
-    },
-  )
+  test.skipIf(!program.find())(`an app and its ids on one origin${unless(program)}`, async () => {
+    const server = await startServer()
+    const { port } = new URL(
+      await runProgram(program, (port) => configure(port, server), {
+        XDG_DATA_HOME: newFolder(),
+        XDG_CONFIG_HOME: newFolder(),
+      }),
+    )
+    const site = `https://${HOST}:${port}`
+    await expectAppAndIds(site, askAt(site))
+  })
 })
 
-test('an app and its ids on one origin, by Express', { timeout: TIMEOUT }, async () => {
+test('an app and its ids on one origin, by Express', async () => {
   const cwd = newFolder()
   renameSync(newApp(), join(cwd, 'dist'))
   expect((await runCli(['init'], {}, cwd)).code).toBe(0)

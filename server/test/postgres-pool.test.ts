@@ -16,7 +16,7 @@ let pool: PostgresPool
 beforeAll(async () => {
   pool = openPool(await newDatabase())
   await pool.query('CREATE TABLE notes (id INT PRIMARY KEY)')
-}, 60_000)
+})
 
 afterAll(() => pool.close())
 
@@ -169,9 +169,7 @@ test('a connection in constant use is replaced when it is a minute old', async (
   expect(await pid(young)).not.toBe(first)
 })
 
-test('a database that answers nothing any more is given up on, also by a start', {
-  timeout: 60_000,
-}, async () => {
+test('a database that answers nothing any more is given up on, also by a start', async () => {
   const relay = await startRelay(await newDatabase())
   const ledger = await openLedger({ create: true, databaseUrl: relay.url })
   relay.freeze()

@@ -14,7 +14,6 @@ import { askAt, newCertificate, nginxWith } from './proxies.js'
 
 const DOCS = join(import.meta.dirname, '../../docs')
 const HOST = 'shop.example.com'
-const TIMEOUT = 60_000
 
 const CONFIGURATIONS = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.md'))
@@ -51,7 +50,6 @@ function caddyArguments(block: string, port: number): string[] {
 describe.each(CONFIGURATIONS)('$path, $program.title', ({ text, program }) => {
   test.skipIf(!program.find())(
     `pages of its own origin may ask, others may not${unless(program)}`,
-    { timeout: TIMEOUT },
     async () => {
       const server = await startProcess(['--port', '0', '--data', newFolder()], {
         HILO_HOSTS: HOST,

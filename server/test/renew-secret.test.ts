@@ -10,7 +10,6 @@ import { newFolder, secretIn } from './folders.js'
 import { grantOf, newId } from './ledger-bench.js'
 import { spawnCli } from './processes.js'
 
-const TIMEOUT = 120_000
 const WISH = {
   database: 'Shop',
   collection: 'orders',
@@ -40,7 +39,7 @@ test('after a leak, tokens that the old secret signed do nothing', async () => {
   await ledger.close()
 })
 
-test('a token of a test copy does not stop the original', { timeout: TIMEOUT }, async () => {
+test('a token of a test copy does not stop the original', async () => {
   const folder = newFolder()
   const [data, copy] = [join(folder, 'data'), join(folder, 'copy')]
   const original = await openLedger({ create: true, dataDir: data })
@@ -128,7 +127,7 @@ describe('a secret outside of the ledger', () => {
     await expect(openLedger({ dataDir, secrets: [OLD] })).rejects.toThrow('None of `secrets`')
   })
 
-  test('takes the place of the one in the ledger', { timeout: TIMEOUT }, async () => {
+  test('takes the place of the one in the ledger', async () => {
     const data = newFolder()
     const before = await openLedger({ create: true, dataDir: data })
     const old = await tokenFrom(before)

@@ -8,11 +8,8 @@ import { startLoadBalancer } from './load-balancer.js'
 import { type ServerProcess, startProcess } from './processes.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
-const TIMEOUT = 120_000
 
-test('SIGTERM under load: not ready first, then each answer ends its connection, then the end', {
-  timeout: TIMEOUT,
-}, async () => {
+test('SIGTERM under load: not ready first, then each answer ends its connection, then the end', async () => {
   const data = newFolder()
   for (let round = 0; round < 6; round++) {
     const server = await startProcess(['--port', '0', '--data', data, '--drain', '600'])
@@ -31,9 +28,7 @@ test('SIGTERM under load: not ready first, then each answer ends its connection,
   }
 })
 
-test('a rolling restart of two servers behind a load balancer loses no request', {
-  timeout: TIMEOUT,
-}, async () => {
+test('a rolling restart of two servers behind a load balancer loses no request', async () => {
   const data = newFolder()
   const start = (port: number) =>
     startProcess(['--port', String(port), '--data', data], { HILO_DRAIN: '1' })

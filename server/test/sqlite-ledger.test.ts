@@ -126,9 +126,7 @@ test('a second handle in one process leaves the locks of the first', async () =>
   for (const ledger of ledgers) await ledger.close()
 })
 
-test('no command removes the log of a server whose locks somebody dropped', {
-  timeout: 60_000,
-}, async () => {
+test('no command removes the log of a server whose locks somebody dropped', async () => {
   const dataDir = newFolder()
   const ledger = await openLedger({ create: true, dataDir })
   await ledger.claim([wish])
@@ -164,7 +162,6 @@ const mayMount =
 
 test.skipIf(!mayMount)(
   `a file that is mounted without its folder is refused${mayMount ? '' : ' (left out: no mount)'}`,
-  { timeout: 60_000 },
   async () => {
     const dataDir = newFolder()
     await (await openLedger({ create: true, dataDir })).close()

@@ -174,9 +174,7 @@ async function play(shop: Shop, steps: readonly Step[], hasRanges: boolean): Pro
   expect((await registry()).length).toBeLessThanOrEqual(1)
 }
 
-test('no number twice, no hole, and none without its key, whatever crashes when', {
-  timeout: 120_000,
-}, async () => {
+test('no number twice, no hole, and none without its key, whatever crashes when', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.boolean(), async (steps, hasRanges) => {
       const shop = await newShop()

@@ -16,9 +16,6 @@ const [BACKUP, PUT_BACK, [RAISE, SERVE]] = commandsIn(PAGE) as [
 ]
 const BY = Number(/--by (\d+)/.exec(RAISE)![1])
 
-/** Each command is a process. */
-const TIMEOUT = { timeout: 120_000 }
-
 async function newServers() {
   const { run, start } = await newShell()
   return {
@@ -64,7 +61,7 @@ function isNew(id: string): void {
   ids.add(id)
 }
 
-test('backup, loss, restore, proof, raised floors: no id is granted twice', TIMEOUT, async () => {
+test('backup, loss, restore, proof, raised floors: no id is granted twice', async () => {
   const { run, serve } = await newServers()
   const lost = await serve()
   await claim(lost, 'orders')

@@ -173,7 +173,7 @@ async function takeBeside(
   expect(spans.filter(([low], i) => i > 0 && low <= spans[i - 1]![1])).toEqual([])
 }
 
-test('the commands, as they are typed', { timeout: 60_000 }, async () => {
+test('the commands, as they are typed', async () => {
   const [, configuration] = OF_ORMS[0]!
   const file = fileOf(configuration)
   const environment = { DATABASE_URL: await newShop(configuration.collections) }

@@ -16,7 +16,6 @@ import { addressOf, commandsIn, newShell, type Shell } from './shell.js'
 const REPOSITORY = new URL('../../', import.meta.url).pathname
 const read = (path: string) => readFileSync(join(REPOSITORY, path), 'utf8')
 const [CONTAINER, SYSTEMD] = commandsIn(read('docs/deploying.md')) as [string[], string[]]
-const TIMEOUT = 120_000
 const TOKEN = 'a-token-of-thirty-two-characters'
 
 const claim = (url: string, headers: Record<string, string> = {}) =>
@@ -86,7 +85,7 @@ describe('a container', () => {
     expect([existsSync(join(REPOSITORY, file!)), place]).toEqual([true, '.'])
   })
 
-  test('serves with tokens, once init has made its ledger', { timeout: TIMEOUT }, async () => {
+  test('serves with tokens, once init has made its ledger', async () => {
     const shell = await newShell()
     const settings = { tokens: [TOKEN], databases: 'any' }
     writeFileSync(join(shell.folder, 'hilo.json'), JSON.stringify(settings))
@@ -102,7 +101,7 @@ describe('a container', () => {
     expect(await lowOf(again, { Authorization: `Bearer ${TOKEN}` })).toBe(33)
   })
 
-  test('without tokens it starts only if everybody may ask', { timeout: TIMEOUT }, async () => {
+  test('without tokens it starts only if everybody may ask', async () => {
     const shell = await newShell()
     writeFileSync(join(shell.folder, 'hilo.json'), '{}')
     await once(await docker(shell, init), 'close')
@@ -111,9 +110,7 @@ describe('a container', () => {
     expect(await lowOf(await addressOf(open))).toBe(1)
   })
 
-  test('with DATABASE_URL it uses PostgreSQL, and init does, too', {
-    timeout: TIMEOUT,
-  }, async () => {
+  test('with DATABASE_URL it uses PostgreSQL, and init does, too', async () => {
     const shell = await newShell()
     writeFileSync(join(shell.folder, 'hilo.json'), '{"open": true}')
     const variables = { DATABASE_URL: await newDatabase() }
@@ -167,7 +164,7 @@ describe('systemd', () => {
     return { shell, run, setting, asked }
   }
 
-  test('the service serves the ledger of init', { timeout: TIMEOUT }, async () => {
+  test('the service serves the ledger of init', async () => {
     const { shell, run, asked } = await newHost()
     await run(install, init, copy, enable)
     expect(asked()).toMatch(/npm install --global offline-hilo-server\n.*systemctl enable --now/)
@@ -179,7 +176,7 @@ describe('systemd', () => {
     expect(await stopped(service, url)).toBe(0)
   })
 
-  test('for PostgreSQL, init takes --database-url', { timeout: TIMEOUT }, async () => {
+  test('for PostgreSQL, init takes --database-url', async () => {
     const { shell, run, setting } = await newHost()
     const url = await newDatabase()
     await run(init.replace(/--data \S+/, `--database-url ${url}`), copy)
@@ -188,9 +185,7 @@ describe('systemd', () => {
   })
 })
 
-test('on SIGTERM health says 503, and everything is answered on', {
-  timeout: TIMEOUT,
-}, async () => {
+test('on SIGTERM health says 503, and everything is answered on', async () => {
   const { start, run } = await newShell()
   await run(['npx offline-hilo-server init --data data'])
   const child = start('npx offline-hilo-server --data data --port 0')
@@ -204,7 +199,7 @@ test('on SIGTERM health says 503, and everything is answered on', {
   expect((await closed)[0]).toBe(0)
 })
 
-test('a region of docs/scaling.md serves numbers of its root', { timeout: TIMEOUT }, async () => {
+test('a region of docs/scaling.md serves numbers of its root', async () => {
   const page = read('docs/scaling.md')
   const region = /```json\n(\{"upstream": \{"url".*)\n```/.exec(page)![1]!
   const [init, serve] = commandsIn(page).find(([first]) => first!.includes('region.json'))!

@@ -21,4 +21,4 @@ test('loads Comlink without finalizers, which would keep the world of every sche
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}, 60_000)
+})

@@ -24,7 +24,7 @@ describe('simulation', () => {
     for (const [i, each] of first.entries())
       expect(withoutTokens(again.at(-1 - i)!), `seed ${seeds[i]}`).toEqual(withoutTokens(each))
     expect(first[0]!.trace!.length).toBeGreaterThan(100)
-  }, 120_000)
+  })
 
   it('a schedule is the same on a ledger in memory and on SQLite, restores included', async () => {
     const seeds = [23, 61, 68]
@@ -32,7 +32,7 @@ describe('simulation', () => {
     for (const [i, each] of inMemory.entries())
       expect(withoutTokens(onSqlite[i]!), `seed ${seeds[i]}`).toEqual(withoutTokens(each))
     expect(inMemory.some(({ hits }) => hits.has('server restored'))).toBe(true)
-  }, 120_000)
+  })
 
   it(
     'no number is issued twice or outside a grant, or lost without a cause',

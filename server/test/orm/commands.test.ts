@@ -374,9 +374,7 @@ describe('check', () => {
     )
   })
 
-  test('the commands as they are typed: check, adopt, serve, status, raise-floor', {
-    timeout: 60_000,
-  }, async () => {
+  test('the commands as they are typed: check, adopt, serve, status, raise-floor', async () => {
     const { databaseUrl } = await start(EFCORE, SEQUENCE(10))
     const config = join(newFolder(), 'hilo.json')
     writeFileSync(

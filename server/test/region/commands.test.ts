@@ -8,7 +8,6 @@ import { newFolder } from '../folders.js'
 import { spawnCli } from '../processes.js'
 import { startEtcd } from './etcd-cluster.js'
 
-const TIMEOUT = 60_000
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const silent = { error() {}, warn() {}, info() {} }
 
@@ -25,7 +24,7 @@ async function newServer(upstream?: { url: string } | { etcd: string[] }) {
   }
 }
 
-describe('beside a region', { timeout: TIMEOUT }, () => {
+describe('beside a region', () => {
   test('status, series, raise-floor and drop do what they do beside any server', async () => {
     const root = await newServer()
     const { claim, run } = await newServer({ url: root.url })

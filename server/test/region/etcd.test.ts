@@ -67,7 +67,7 @@ const overlapping = (spans: number[][]): number[][] =>
     .toSorted(([a], [b]) => a! - b!)
     .filter(([low], i, sorted) => i > 0 && sorted[i - 1]![1]! >= low!)
 
-describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, { timeout: TIMEOUT }, () => {
+describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, () => {
   test('share dense blocks, under one tag', async () => {
     const { urls } = await startEtcd()
     const regions = await Promise.all([newRegion(urls), newRegion(urls), newRegion(urls)])
