@@ -244,7 +244,7 @@ describe('limits', () => {
   })
 })
 
-test('a request that trickles in, or promises a body that is too large, is answered and cut off', async () => {
+test('a request that trickles in, or promises too much, is answered and cut off', async () => {
   const listen = vi.spyOn(NetServer.prototype, 'listen')
   const server = await serve({ create: true, open: true, port: 0, dataDir: newFolder() })
   onTestFinished(() => server.close())

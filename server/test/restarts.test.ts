@@ -9,7 +9,7 @@ import { type ServerProcess, startProcess } from './processes.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 
-test('SIGTERM under load: not ready first, then each answer ends its connection, then the end', async () => {
+test('SIGTERM under load: not ready, each answer ends its connection, then the end', async () => {
   const data = newFolder()
   for (let round = 0; round < 6; round++) {
     const server = await startProcess(['--port', '0', '--data', data, '--drain', '600'])

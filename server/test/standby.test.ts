@@ -44,7 +44,7 @@ test.each<[string, (options: LedgerOptions) => Promise<unknown>]>([
   )
 })
 
-test('after a switch the standby grants on, and the old primary that comes back nothing', async () => {
+test('after a switch the standby grants on, and the old primary grants nothing', async () => {
   await runSql(primary.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
   await runSql(primary.url, 'SELECT pg_reload_conf()')
   const states = async () =>
@@ -98,7 +98,7 @@ test('after a switch the standby grants on, and the old primary that comes back 
   expect(sorted.filter(([low], i) => i > 0 && low <= sorted[i - 1]![1])).toEqual([])
 })
 
-test('a commit that gives up waiting for a lost standby is no grant yet, and no second one', async () => {
+test('a commit that gives up waiting for a lost standby is no grant, nor a second', async () => {
   const server = await startCluster()
   onTestFinished(() => server.remove())
   await runSql(server.url, 'ALTER ROLE postgres SET client_min_messages = error')

@@ -151,6 +151,8 @@ export function foundOut(
     return
   }
   simulation.hit('clone found out')
+  // Perhaps by mistake, as below.
+  if (profile.nodes.length > 1) device.isLossy = true
   const kept = [...after.ranges, ...[...after.leases, ...after.offers].map(({ range }) => range)]
   const held = before
     ? [...before.ranges, ...[...before.leases, ...before.offers].map(({ range }) => range)]

@@ -79,7 +79,9 @@ function lookForSurplus(simulation: Simulation): void {
   if (profile.authority !== 'own') return
   for (const device of devices)
     for (const state of simulation.statesOf(device)) {
-      const isUsed = state.leases.length > 0
+      const isUsed = state.leases.some((lease) =>
+        device.pages.some((page) => page.isNamed(lease.page)),
+      )
       const left = isUsed ? surplus(state, state.reserve ?? profile.reserve) : 0
       if (left > 0) checker.complain(`${device.name} is at rest, and does not offer ${left} ids`)
     }
