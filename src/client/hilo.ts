@@ -37,12 +37,10 @@ export interface IdOptions extends CallOptions {
   database?: string
 }
 
-type OnlineCalls = typeof import('./online-calls.js')
-
-/** Where a Hilo runs: a page, or a worker of the app. */
+/** @internal Where a Hilo runs: a page, or a worker of the app. */
 export interface HiloRealm extends Realm {
   /** Rejects when the file cannot be loaded. */
-  onlineCalls(): Promise<OnlineCalls>
+  onlineCalls(): Promise<typeof import('./online-calls.js')>
 }
 
 /** The options as they were checked, and what `close()` aborts. */
@@ -357,7 +355,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /** @throws HiloError `closed`, `server-unreachable` */
-  async #loadOnlineCalls(): Promise<OnlineCalls> {
+  async #loadOnlineCalls(): ReturnType<HiloRealm['onlineCalls']> {
     const { signal, context } = this.#instance
     signal.throwIfAborted()
     try {
