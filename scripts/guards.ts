@@ -66,6 +66,10 @@ export const GUARDS: Guard[] = [
     'client/allocator',
     change(/while \(.*\)/, 'while (false)'),
   ),
+  guard(
+    'H3 what a page looked ahead for is parked, also while its claim is unanswered',
+    'client/allocator',
+  ),
   guard('H3 a call that fails leaves its numbers to others', 'client/callers'),
   guard('H3 a page that starts looks again at those that answered', 'worker/tabs'),
   guard(

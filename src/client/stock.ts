@@ -202,6 +202,8 @@ export class Stock {
       const { want, ahead, isIdle } = lacking
       const failure = await this.#pageLeases.exchange(want, undefined, ahead, isIdle, call)
       this.#serve()
+      // guard: H3 what a page looked ahead for is parked, also while its claim is unanswered
+      this.#watchRest()
       if (failure || !isUsed(this.mode)) return failure
       const { free, failure: lastFailure, isReleased } = this.#pageLeases.view!
       if (isReleased && this.waiters.isEmpty) return undefined

@@ -214,6 +214,23 @@ test('what callers that wait no more have left is parked, also during a claim', 
   expect(allocator.pageLeases.queue.held).toBe(0)
 })
 
+test('what a hidden page looked ahead for is parked, also during a claim', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { allocator, exchanges } = newAllocator('hidden')
+  const issue = (self: Allocator) => Array.from({ length: 40 }, () => self.nextNumberSync())
+  const numbers = allocator.when(40, issue, { timeout: 10_000 })
+  await flush()
+  const leased = { id: 'page:0.0', page: 'page', range: range(1, 40) }
+  await exchanges[0]!.answer({ leases: [leased] }, 12)
+  expect(await numbers).toHaveLength(40)
+  await exchanges[1]!.answer({ leases: [{ ...leased, id: 'page:1.0', range: range(41, 52) }] })
+  expect(exchanges).toHaveLength(3)
+  await vi.advanceTimersByTimeAsync(4_000)
+  expect(exchanges[3]!.request.notes).toEqual([{ lease: 'page:1.0', next: 41 }])
+  expect(allocator.pageLeases.queue.held).toBe(0)
+})
+
 test('what came late for a caller that then leaves is parked, also during a claim', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())

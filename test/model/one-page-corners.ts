@@ -76,6 +76,14 @@ export const PAGE_CORNERS: Record<string, Partial<PageBounds>> = {
     forks: 1,
     timers: 1,
   },
+  'a node that changes while numbers are offered': {
+    calls: 1,
+    grants: 1,
+    nodes: 1,
+    lates: 1,
+    visits: 1,
+    timers: 2,
+  },
   'a release beside callers': { calls: 2, grants: 1, releases: 1, failures: 1, timers: 1 },
   'an app that goes offline and online': {
     calls: 1,

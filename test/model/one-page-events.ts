@@ -90,6 +90,10 @@ const NEWS = [
     to.grant(20)
     to.tell()
   }),
+  event('Another page brings 20 of another node.', 'nodes', (to) => {
+    to.grant(20, 'B')
+    to.tell()
+  }),
   event('Another page has none left.', 'others', (to) => to.spare()),
   event('The device turns out to be a copy.', 'forks', (to) => {
     to.fork()

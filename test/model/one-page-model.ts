@@ -45,6 +45,7 @@ function broken(page: OnePage): string | undefined {
   if (next.some((count) => count <= held)) return 'A caller waits for what the page holds.'
   if (page.isClosed && held > 0) return 'A closed page holds numbers.'
   if (page.isRefusedForHang) return 'A caller is refused because the storage hung once.'
+  if (page.isSentAstray) return 'A node gets numbers that another node has granted.'
   if (page.kept > 0) return `The page says that it has parked, and keeps ${page.kept} for nobody.`
   return undefined
 }

@@ -7,7 +7,7 @@ import { Allocator, type AllocatorContext } from '../../src/client/allocator.js'
 import type { DeviceView, Target } from '../../src/core/contract.js'
 import { exchange, settle, surplus } from '../../src/core/device.js'
 import type { Failure, HiloError } from '../../src/core/errors.js'
-import { total } from '../../src/core/range.js'
+import { type Range, total } from '../../src/core/range.js'
 import { type DeviceState, type Exchange, emptyState, type Note } from '../../src/core/state.js'
 import { Clock } from './clock.js'
 
@@ -50,6 +50,8 @@ export class OnePage {
   failure: Failure | undefined
   /** Was a caller told of a storage that hung, though it would have waited? */
   isRefusedForHang = false
+  /** Did the node that answers now get numbers, without a token, that another node had granted? */
+  isSentAstray = false
   /** Numbers that it held for nobody when it said that it has parked. */
   kept = 0
   /** The owner that was to repeat a claim has died, and its successor does not know of it. */
@@ -85,7 +87,9 @@ export class OnePage {
         forgetNotes: () => {},
         leaveNotes: (_: Target, notes: Note[]) => this.#notes.push(...notes),
         // Its fate is known when the next check-in has told it: here, it has arrived.
-        giveBack: async () => {},
+        giveBack: async (_: Target, ranges: Range[]) => {
+          this.isSentAstray ||= ranges.some(({ serverTag }) => serverTag !== this.state.serverTag)
+        },
       },
       signal: this.#closing.signal,
       formatId: undefined,
@@ -149,15 +153,15 @@ export class OnePage {
     answer({ failure, view: this.view() })
   }
 
-  /** Numbers come to the device: from the server, or from another page. */
+  /** Numbers come to the device, as from a RavenDB: without a token. */
   grant(count: number, node: Node = 'A'): void {
     const from = this.#granted[node] + 1
     this.#granted[node] += count
     const to = this.#granted[node]
-    const range = { from, to, prefix: '', serverTag: node, token: '~t' }
+    const range = { from, to, prefix: '', serverTag: node }
     const { ranges, nodes = [] } = this.settled
     const all = [...new Set([...nodes, node])]
-    this.state = { ...this.settled, ranges: [...ranges, range], nodes: all }
+    this.state = { ...this.settled, ranges: [...ranges, range], nodes: all, serverTag: node }
     this.failure = undefined
   }
 
@@ -191,7 +195,7 @@ export class OnePage {
   }
 
   view(): DeviceView {
-    const { ranges, gaps, checkedIn, isReleased, nodes } = this.state
+    const { ranges, gaps, checkedIn, isReleased, nodes, serverTag } = this.state
     this.earlierView = this.lastView
     this.lastView = {
       order: (this.lastView?.order ?? 0) + 1,
@@ -204,6 +208,7 @@ export class OnePage {
       storage: 'persistent',
       ...(checkedIn !== undefined && { checkedIn }),
       ...(isReleased && { isReleased }),
+      ...(serverTag !== undefined && { serverTag }),
       ...(nodes && nodes.length > 1 && { mixedNodes: nodes }),
       ...(this.failure && { failure: this.failure }),
     }
