@@ -3,8 +3,6 @@
  * Each story runs the whole client against the authority that it names.
  */
 import { describe, expect, test } from 'vitest'
-// A page loads it when it has ids, which would take real time here.
-import '../../src/client/online-calls.js'
 import { CALM_TRAITS, newCalmWorld } from './calm-world.js'
 import type { Device, Page } from './device.js'
 import type { Profile } from './profile.js'
