@@ -3,6 +3,7 @@
  * back.
  */
 import { test } from 'vitest'
+import { LedgerUnavailable } from '../src/ledger/errors.js'
 import { grantTokens, newGrantId, type TokenContent } from '../src/ledger/grant-token.js'
 import type {
   CheckInResult,
@@ -125,4 +126,14 @@ export const span = ({ low, high }: Grant): [number, number] => [low, high]
 export function held(result: CheckInResult | undefined): Exclude<CheckInResult, string> {
   if (typeof result !== 'object') throw new Error(`The grant is ${result}.`)
   return result
+}
+
+/** Sends it again, as a device does: on a busy machine an upstream or a database may be late. */
+export async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await call()
+    } catch (error) {
+      if (!(error instanceof LedgerUnavailable)) throw error
+    }
 }

@@ -10,14 +10,13 @@ import {
   createHiloHandler,
   type Ledger,
   type LedgerOptions,
-  LedgerUnavailable,
   openLedger,
   serve,
 } from '../src/index.js'
 import { makeCertificates } from './certificates.js'
 import { newFolder } from './folders.js'
 import { json } from './handlers.js'
-import { grantOf, newId, span } from './ledger-bench.js'
+import { grantOf, newId, span, untilAnswered } from './ledger-bench.js'
 import { newDatabase } from './postgres.js'
 import { type RavenNode, startRaven } from './raven-cluster.js'
 
@@ -436,16 +435,6 @@ test('our own server as upstream, asked as a RavenDB is', async () => {
   expect((await response.json()).Results[0].Max).toBe(110)
   await upstream.close()
 })
-
-/** Sends it again, as a device does: on a busy machine an upstream may be late. */
-async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
-  for (;;)
-    try {
-      return await call()
-    } catch (error) {
-      if (!(error instanceof LedgerUnavailable)) throw error
-    }
-}
 
 test('two servers on one ledger, and a RavenDB client of its own: no number twice', async () => {
   const { nodes, checker } = await startRaven()

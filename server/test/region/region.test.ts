@@ -13,7 +13,6 @@ import {
   type HiloServer,
   type Ledger,
   type LedgerOptions,
-  LedgerUnavailable,
   openLedger,
   serve,
 } from '../../src/index.js'
@@ -25,7 +24,7 @@ import { SQLITE_FILE } from '../../src/sql/schema.js'
 import { backUp } from '../../src/sqlite/backup.js'
 import { openSqliteStore } from '../../src/sqlite/store.js'
 import { newFolder } from '../folders.js'
-import { AT, grantOf, newId, span } from '../ledger-bench.js'
+import { AT, grantOf, newId, span, untilAnswered } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'
 
 const NO_COUNTERS = { answer: async () => ({ fresh: [], isAtEnd: false }) }
@@ -86,16 +85,6 @@ async function newRegion(
   const claim = async (change: object = {}) =>
     (await ledger.claim([{ ...WISH, id: newId(), ...change }]))[0]!
   return { ledger, close, claim, take: async (change?: object) => grantOf(await claim(change)) }
-}
-
-/** As a client, which repeats its claim while a busy database is not connected to in time. */
-async function untilServed<T>(ask: () => Promise<T>): Promise<T> {
-  for (;;)
-    try {
-      return await ask()
-    } catch (error) {
-      if (!(error instanceof LedgerUnavailable)) throw error
-    }
 }
 
 /** The names of which a region has stored anything. */
@@ -217,7 +206,7 @@ describe.each([
     const taken = await Promise.all(
       Array.from({ length: 60 }, async (_, i) => {
         const id = newId()
-        return span(await untilServed(() => servers[i % 2]!.take({ id })))
+        return span(await untilAnswered(() => servers[i % 2]!.take({ id })))
       }),
     )
     expect(overlapping(taken)).toEqual([])
