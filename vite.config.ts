@@ -109,8 +109,6 @@ export default defineConfig({
           exclude: [...leftOut],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // A stock browser or its driver now and then does not start, or dies, on a busy machine.
-          retry: isFull ? 2 : 0,
           ...WORKERS,
           ...after(1),
           maxConcurrency: 2,
@@ -124,7 +122,6 @@ export default defineConfig({
           exclude: [...leftOut],
           globalSetup: './test/package/pack-once.ts',
           testTimeout: 300_000,
-          retry: isFull ? 2 : 0,
           ...WORKERS,
           ...after(2),
           fileParallelism: !isFull,

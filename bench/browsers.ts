@@ -9,6 +9,7 @@ import type { LaunchedBrowser } from '../test/browser/browser.js'
 import { launchChromium } from '../test/browser/chromium.js'
 import { type Engine, type EngineName, installedEngines } from '../test/browser/engines.js'
 import { launchFirefox } from '../test/browser/firefox.js'
+import { atMostTwice } from '../test/browser/launch.js'
 import { launchWebKit } from '../test/browser/webkit.js'
 
 const LAUNCH: Record<EngineName, (profile: string) => Promise<LaunchedBrowser>> = {
@@ -48,15 +49,8 @@ export async function inEachEngine(use: (browser: BenchBrowser) => Promise<void>
   }
 }
 
-/** Tries twice: on a busy machine a browser now and then does not start. */
-async function launch(engine: Engine, profile: string, attempts = 3): Promise<LaunchedBrowser> {
-  try {
-    return await LAUNCH[engine.name](profile)
-  } catch (error) {
-    if (attempts === 1) throw error
-    return launch(engine, profile, attempts - 1)
-  }
-}
+const launch = ({ name }: Engine, profile: string): Promise<LaunchedBrowser> =>
+  atMostTwice(() => LAUNCH[name](profile))
 
 async function titleOf(engine: Engine, browser: LaunchedBrowser): Promise<string> {
   const page = await browser.newPage()

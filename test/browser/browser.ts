@@ -9,6 +9,7 @@ import { onTestFinished } from 'vitest'
 import { launchChromium } from './chromium.js'
 import type { EngineName } from './engines.js'
 import { launchFirefox } from './firefox.js'
+import { atMostTwice } from './launch.js'
 import { orKill } from './process.js'
 import { launchLastingWebKit, launchWebKit } from './webkit.js'
 
@@ -150,9 +151,8 @@ async function open(
   return { profile, newPage: () => running!.newPage(), kill, restart }
 }
 
-/** Tries twice: on a busy machine a browser now and then does not start. */
 const startBrowser = (launch: Launch, profile: string): Promise<LaunchedBrowser> =>
-  launch(profile).catch(() => launch(profile))
+  atMostTwice(() => launch(profile))
 
 const newProfile = (name: EngineName) => mkdtempSync(join(tmpdir(), `hilo-${name}-`))
 const removeFolder = (path: string) => rmSync(path, { recursive: true, force: true })

@@ -7,20 +7,23 @@ import { expect, onTestFinished } from 'vitest'
 import { atFileEnd } from '../support/file-end.js'
 import { openDeskServer } from './desk.js'
 import { enginePath } from './engines.js'
+import { atMostTwice } from './launch.js'
 
 let browser: Promise<Browser> | undefined
 
 function launch(): Promise<Browser> {
-  const launched = chromium.launch({
-    executablePath: enginePath('chromium'),
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--disable-background-networking',
-      '--disable-component-update',
-    ],
-  })
+  const launched = atMostTwice(() =>
+    chromium.launch({
+      executablePath: enginePath('chromium'),
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--disable-background-networking',
+        '--disable-component-update',
+      ],
+    }),
+  )
   atFileEnd(async () => {
     browser = undefined
     await (await launched).close()
