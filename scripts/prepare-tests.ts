@@ -3,7 +3,7 @@
  * what it did, and how to get a Chromium if there is none.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { PEERS } from '../server/test/interop/peers.js'
 import { ENGINES, testedEngines } from '../test/browser/engines.js'
 import { LIBRARY_PEERS } from '../test/browser/libraries.js'
@@ -49,6 +49,7 @@ export function prepare(): string | undefined {
   const absent = tools.filter((tool) => !report(tool) && !(wanted(tool) && install(tool)))
   const peers = [...PEERS, ...RUNTIME_PEERS, ...LIBRARY_PEERS, TLC].filter((peer) => !fetched(peer))
   const missing = absent.filter(({ isRequired }) => !isRequired).length + peers.length
+  if (isFull) tellTheGate([...absent, ...peers])
   const parts = [
     ...(leftOut.length > 0 ? [`${leftOut.length} long files`] : []),
     ...left.map(({ title }) => title),
@@ -58,6 +59,12 @@ export function prepare(): string | undefined {
     console.log(`Left out: ${parts.join(', ')}. CI=true npm test runs all of it.`)
   const browser = absent.find(({ isRequired }) => isRequired)
   return browser && howToGet(browser)
+}
+
+/** What could not be got: the gate excuses the tests that need it, and no others. */
+function tellTheGate(absent: readonly { title: string }[]): void {
+  mkdirSync('test-results', { recursive: true })
+  writeFileSync('test-results/absent.json', JSON.stringify(absent.map(({ title }) => title)))
 }
 
 const wanted = (tool: Tool): boolean => Boolean(tool.isRequired) || isFull

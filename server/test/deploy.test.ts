@@ -140,13 +140,16 @@ describe(`the unit of systemd${unless(systemdAnalyze)}`, () => {
     return file
   }
 
-  test.skipIf(!systemdAnalyze.find())('is sound, and exposes little', async () => {
-    const file = unit()
-    const { stdout, stderr } = await run(systemdAnalyze.find()!, ['verify', '--man=no', file])
-    expect(stdout + stderr).toBe('')
-    // Tenths: of 0 to 10, where a unit without any protection has 9.6.
-    await run(systemdAnalyze.find()!, ['security', '--offline=yes', '--threshold=15', file])
-  })
+  test.skipIf(!systemdAnalyze.find())(
+    `is sound, and exposes little${unless(systemdAnalyze)}`,
+    async () => {
+      const file = unit()
+      const { stdout, stderr } = await run(systemdAnalyze.find()!, ['verify', '--man=no', file])
+      expect(stdout + stderr).toBe('')
+      // Tenths: of 0 to 10, where a unit without any protection has 9.6.
+      await run(systemdAnalyze.find()!, ['security', '--offline=yes', '--threshold=15', file])
+    },
+  )
 })
 
 describe('the Dockerfile', () => {
@@ -174,7 +177,7 @@ describe('the Dockerfile', () => {
   })
 
   test.skipIf(!mayMount)(
-    `serves as nobody, on a root file system that is read-only${mayMount ? '' : ' (needs root)'}`,
+    `serves as nobody, on a root file system that is read-only${mayMount ? '' : ' (left out: mounts are not permitted)'}`,
     async () => {
       const data = newFolder()
       mkdirSync(join(data, 'hilo-data'))

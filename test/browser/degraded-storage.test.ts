@@ -20,8 +20,8 @@ function withoutIndexedDb(): void {
 const idsOrCode = (count: number) =>
   window.hilo.nextIds('orders', count).catch((error: { code: string }) => error.code)
 
-test.runIf(testedEngines().some(({ name }) => name === 'firefox'))(
-  'in Firefox with cookies blocked, ids live in memory, and no BroadcastChannel is needed',
+test.each(testedEngines().filter(({ name }) => name === 'firefox'))(
+  'in $title with cookies blocked, ids live in memory, and no BroadcastChannel is needed',
   async () => {
     const site = await openSite()
     const page = await (await openFirefoxWithoutCookies()).newPage()

@@ -85,7 +85,7 @@ const breeze = named('breeze')
 const tanStack = named('tanstack-offline')
 
 test.skipIf(!isInstalled(breeze.peer))(
-  'Breeze takes none of the keys for a temporary one',
+  `Breeze takes none of the keys for a temporary one${unlessInstalled(breeze.peer)}`,
   async () => {
     const main = "globalThis.shop = await import('./breeze.js')"
     const { page } = await openPage(breeze, main)
@@ -96,7 +96,7 @@ test.skipIf(!isInstalled(breeze.peer))(
 )
 
 test.skipIf(!isInstalled(tanStack.peer))(
-  'TanStack DB sends an order again under the same ids',
+  `TanStack DB sends an order again under the same ids${unlessInstalled(tanStack.peer)}`,
   async () => {
     const main = "globalThis.shop = await import('./tanstack-offline.js')"
     const sent: string[] = []

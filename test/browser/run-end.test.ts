@@ -21,7 +21,7 @@ interface Started {
   ports: number[]
 }
 
-test.runIf(STARTED)('starts Chromium and PostgreSQL, and does not end', async () => {
+async function startAndStay(): Promise<void> {
   const args = ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-port=0']
   const profile = mkdtempSync(join(tmpdir(), 'hilo-chromium-'))
   args.push(`--user-data-dir=${profile}`, 'about:blank')
@@ -30,7 +30,7 @@ test.runIf(STARTED)('starts Chromium and PostgreSQL, and does not end', async ()
   const ports = [ready![1]!, url].map((address) => Number(new URL(address).port))
   writeFileSync(STARTED!, JSON.stringify({ folder: tmpdir(), ports } satisfies Started))
   await new Promise(() => {})
-})
+}
 
 /** Against the last one, the run itself can do nothing. A plain run tries only that. */
 const ENDS = [
@@ -39,31 +39,33 @@ const ENDS = [
   { what: 'SIGKILL', signal: 'SIGKILL', toAll: false },
 ] as const
 
-test.skipIf(STARTED).for(isFull ? ENDS : ENDS.slice(2))(
-  '$what leaves no process and no folder',
-  async ({ signal, toAll }) => {
-    const own = mkdtempSync(join(tmpdir(), 'hilo-killed-'))
-    onTestFinished(() => rmSync(own, { recursive: true, force: true }))
-    const file = join(own, 'started.json')
-    const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
-    const args = [vitest, 'run', '--project', 'browser', 'browser/run-end']
-    const run = spawn(process.execPath, args, {
-      cwd: ROOT,
-      env: { ...process.env, TEST_STARTED: file, CI: '' },
-      detached: true,
-      stdio: 'ignore',
-    })
-    const exited = once(run, 'exit')
-    await eventually(() => expect(existsSync(file)).toBe(true))
-    const { folder, ports } = JSON.parse(readFileSync(file, 'utf8')) as Started
-    expect(await Promise.all(ports.map(answers))).toEqual([true, true])
+if (STARTED) test('starts Chromium and PostgreSQL, and does not end', startAndStay)
+else
+  test.for(isFull ? ENDS : ENDS.slice(2))(
+    '$what leaves no process and no folder',
+    async ({ signal, toAll }) => {
+      const own = mkdtempSync(join(tmpdir(), 'hilo-killed-'))
+      onTestFinished(() => rmSync(own, { recursive: true, force: true }))
+      const file = join(own, 'started.json')
+      const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
+      const args = [vitest, 'run', '--project', 'browser', 'browser/run-end']
+      const run = spawn(process.execPath, args, {
+        cwd: ROOT,
+        env: { ...process.env, TEST_STARTED: file, CI: '' },
+        detached: true,
+        stdio: 'ignore',
+      })
+      const exited = once(run, 'exit')
+      await eventually(() => expect(existsSync(file)).toBe(true))
+      const { folder, ports } = JSON.parse(readFileSync(file, 'utf8')) as Started
+      expect(await Promise.all(ports.map(answers))).toEqual([true, true])
 
-    process.kill(toAll ? -run.pid! : run.pid!, signal)
-    await exited
-    await eventually(() => expect(existsSync(folder)).toBe(false))
-    expect(await Promise.all(ports.map(answers))).toEqual([false, false])
-  },
-)
+      process.kill(toAll ? -run.pid! : run.pid!, signal)
+      await exited
+      await eventually(() => expect(existsSync(folder)).toBe(false))
+      expect(await Promise.all(ports.map(answers))).toEqual([false, false])
+    },
+  )
 
 /** Does anybody listen there? */
 const answers = (port: number): Promise<boolean> =>

@@ -35,11 +35,11 @@ test('what a page is told after its call was cut off reaches it with its next ca
   expect(await told).toBe(1)
 })
 
-const hasWebKit = testedEngines().some(({ name }) => name === 'webkit')
+const webKit = testedEngines().filter(({ name }) => name === 'webkit')
 
-test.runIf(hasWebKit)('a page out of the back/forward cache does what it is told', async () => {
+test.each(webKit)('$title: a page out of the back/forward cache obeys', async ({ name }) => {
   const site = await openSite()
-  const page = await (await openLastingBrowser('webkit')).newPage()
+  const page = await (await openLastingBrowser(name)).newPage()
   await page.goto(site.url())
   await page.evaluate(() => void Object.assign(window, { isTheOldPage: true }))
   await page.goto(site.url({ name: 'elsewhere' }))

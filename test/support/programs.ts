@@ -69,7 +69,18 @@ export const doctrine: Program = {
   find: () => (isReadable('/usr/share/php/Doctrine/ORM/autoload.php') ? php.find() : undefined),
 }
 
-export const PROGRAMS = [jq, openssl, nginx, caddy, lighttpd, pgbouncer, etcd, patroni, doctrine]
+export const PROGRAMS = [
+  jq,
+  openssl,
+  nginx,
+  caddy,
+  lighttpd,
+  pgbouncer,
+  etcd,
+  patroni,
+  doctrine,
+  systemdAnalyze,
+]
 
 /** A test's title says what it is left out for. */
 export const unless = ({ title, find }: Program): string =>

@@ -15,7 +15,7 @@ import { ravenDb } from './ravendb-install.js'
 export const ravenMissing: string | undefined =
   process.env.RAVENDB_URL || isInstalled(ravenDb)
     ? undefined
-    : 'no RavenDB: give RAVENDB_URL, or install one by CI=true npx tsx scripts/prepare-tests.ts'
+    : `${ravenDb.title} is not installed: CI=true npx tsx scripts/prepare-tests.ts does it; or give RAVENDB_URL`
 
 /** A test's title says what it is left out for. */
 export const unlessRaven = ravenMissing ? ` (left out: ${ravenMissing})` : ''
