@@ -23,10 +23,9 @@ import { size } from './parts/size.js'
 import { tabs } from './parts/tabs.js'
 import { plot } from './plot.js'
 import { count, machine, table } from './text.js'
-import { writeFigures } from './written.js'
+import { requireCommitted, stamp, writeFigures } from './written.js'
 
 const PARTS = [issuing, firstId, tabs, bulk, gaps, short, series, server, hostile, regions, size]
-const DOCUMENT = 'docs/internals/performance.md'
 
 const { values, positionals } = parseArgs({
   options: {
@@ -47,13 +46,14 @@ if (values.quick && values.write)
   )
 
 const inProject = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
-const goals: string[][] = []
-/** By the name of their marks. */
-const texts = new Map<string, string>()
+const goalsTable = (goals: readonly string[][]) => table(['', 'goal', 'measured'], goals)
+const allGoals: string[][] = []
 
 console.log(machine())
-for (const { name, title, run } of PARTS) {
+for (const { name, title, measures, run } of PARTS) {
   if (positionals.length > 0 && !positionals.includes(name)) continue
+  if (values.write) requireCommitted([...measures, 'bench'])
+  const goals: string[][] = []
   const start = performance.now()
   const printed: string[] = []
   console.log(`\n## ${title}\n`)
@@ -72,11 +72,10 @@ for (const { name, title, run } of PARTS) {
       printed.push(`![${drawing.title}](../images/${name}.svg)`)
     },
   })
-  texts.set(name, printed.join('\n\n'))
+  allGoals.push(...goals)
+  const ofGoals = goals.length > 0 ? [goalsTable(goals)] : []
+  const block = [...ofGoals, ...printed, stamp(measures, machine())]
+  if (values.write) writeFigures(name, block.join('\n\n'))
   console.log(`(${count((performance.now() - start) / 1_000)} s)`)
 }
-const summary = table(['', 'goal', 'measured'], goals)
-console.log(`\n## Goals\n\n${summary}`)
-// Only a run of all benches has all goals, and figures of different runs are not mixed.
-if (positionals.length === 0) texts.set('goals', summary).set('machine', machine())
-if (values.write) writeFigures(inProject(DOCUMENT), texts)
+console.log(`\n## Goals\n\n${goalsTable(allGoals)}`)

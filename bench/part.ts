@@ -4,6 +4,8 @@ import type { Plot } from './plot.js'
 export interface Part {
   name: string
   title: string
+  /** The folders whose code it measures. */
+  measures: readonly string[]
   run(context: Context): Promise<void>
 }
 

@@ -1,5 +1,4 @@
 /** What the benches print: Markdown tables, ratios before times, and the machine they ran on. */
-import { execFileSync } from 'node:child_process'
 import { cpus, release, totalmem, type } from 'node:os'
 
 /** A Markdown table; all but the first column are flush right. */
@@ -41,11 +40,10 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 export function machine(): string {
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
   const memory = (totalmem() / 2 ** 30).toFixed(0)
   return (
     `${cpus()[0]?.model.trim()}, ${cpus().length} cores, ${memory} GB, ${type()} ${release()}, ` +
-    `Node ${process.version}, commit ${commit}`
+    `Node ${process.version}`
   )
 }
 

@@ -1,10 +1,11 @@
 /**
  * `npm run check`: types, lint, unused code, build, packages and sizes. Steps that do not need the
  * build run beside it. Ticks each step off in one line, prints the output of those that fail, and
- * fails if one does.
+ * fails if one does. Says last which measured figures are older than the code they are about.
  */
 import { spawn } from 'node:child_process'
 import { delimiter } from 'node:path'
+import { readFigures } from '../bench/written.js'
 
 const PATH = ['node_modules/.bin', process.env.PATH].join(delimiter)
 
@@ -49,4 +50,6 @@ const isGood = await all(
   buildAndCheckPackages(),
 )
 console.log(failures.map((failure) => `\n\n${failure}`).join(''))
+for (const { name, older } of readFigures())
+  if (older.length > 0) console.log(`Figures of the bench '${name}' are old: ${older.join(', ')}.`)
 if (!isGood) process.exitCode = 1

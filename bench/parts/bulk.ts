@@ -7,6 +7,7 @@ import { count, figure, inEach, table } from '../text.js'
 export const bulk: Part = {
   name: 'bulk',
   title: 'Bulk: many ids from an empty device',
+  measures: ['src'],
   async run({ isQuick, print, goal }) {
     const ids = isQuick ? 1_000 : 1_000_000
     const reserve = isQuick ? 1_000 : 100_000

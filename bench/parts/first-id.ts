@@ -24,6 +24,7 @@ const GOAL = '≤ 1.5 ×'
 export const firstId: Part = {
   name: 'first-id',
   title: 'The first id, from a stored range',
+  measures: ['src'],
   async run({ isQuick, print, goal }) {
     const site = await openSite()
     const rows: string[][] = []

@@ -20,6 +20,7 @@ const SEED = 1
 export const gaps: Part = {
   name: 'gaps',
   title: 'Gaps: numbers burnt in a day of a fleet',
+  measures: ['src', 'server/src'],
   async run({ isQuick, print, goal, draw }) {
     const devices = isQuick ? 5 : 1_000
     const day = fleetDay(devices, createRandom(SEED))

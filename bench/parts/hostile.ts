@@ -25,6 +25,7 @@ const SILENT = { info() {}, error() {} }
 export const hostile: Part = {
   name: 'hostile',
   title: 'Server: what it stands',
+  measures: ['server/src'],
   async run({ isQuick, print }: Context) {
     const runs = isQuick ? 20 : 1_000
     const dataDir = mkdtempSync(join(tmpdir(), 'hilo-bench-hostile-'))

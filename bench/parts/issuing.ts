@@ -16,6 +16,7 @@ const AWAITING = [AWAIT_FLOOR, 'await nextId']
 export const issuing: Part = {
   name: 'issuing',
   title: 'Issuing: what an id costs in the page',
+  measures: ['src'],
   async run({ isQuick, print, goal }) {
     const site = await openSite()
     const engines: { title: string; figures: Figure[]; callers: Callers[] }[] = []

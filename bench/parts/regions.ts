@@ -27,6 +27,7 @@ const WORST = 2
 export const regions: Part = {
   name: 'regions',
   title: 'Regions: claims near the devices, and a day of a large fleet',
+  measures: ['src', 'server/src'],
   async run(context) {
     const folder = mkdtempSync(join(tmpdir(), 'hilo-bench-regions-'))
     try {

@@ -7,6 +7,7 @@ import { figure, inEach, table, times } from '../text.js'
 export const series: Part = {
   name: 'series',
   title: 'Series: what a consecutive number costs, offline',
+  measures: ['src'],
   async run({ isQuick, print, goal }) {
     const site = await openSite()
     const measured: { title: string; bare: number; next: number; chained: number }[] = []

@@ -22,6 +22,7 @@ interface Limits {
 export const server: Part = {
   name: 'server',
   title: 'Server: what a claim costs',
+  measures: ['server/src'],
   async run(context) {
     const places = await openPlaces(Math.max(...CONNECTIONS))
     try {

@@ -27,6 +27,7 @@ interface Story {
 export const short: Part = {
   name: 'short',
   title: 'Short ids: the highest number beside the ids that were issued',
+  measures: ['src', 'server/src'],
   async run({ isQuick, print, goal }) {
     const [devices, tills, loads, days] = isQuick ? [3, 2, 3, 2] : [1_000, 50, 20, 24]
     const random = () => createRandom(SEED)

@@ -9,6 +9,7 @@ import type { Part } from '../part.js'
 export const size: Part = {
   name: 'size',
   title: 'Size: what a browser downloads',
+  measures: ['src', 'server/src'],
   async run({ print }) {
     const run = (script: string) =>
       spawnSync(process.execPath, ['--import', 'tsx', script], { encoding: 'utf8' })

@@ -21,6 +21,7 @@ interface Figures {
 export const tabs: Part = {
   name: 'tabs',
   title: 'Many tabs: pages that make ids at the same time',
+  measures: ['src'],
   async run({ isQuick, print, goal, draw }) {
     const each = isQuick ? 100 : 10_000
     const rounds = isQuick ? 1 : 3
