@@ -11,7 +11,6 @@ import { RUNTIME_PEERS } from '../test/processes/runtimes.js'
 import { install as installPeer, isInstalled, type Peer } from '../test/support/peers.js'
 import { PROGRAMS } from '../test/support/programs.js'
 import { isFull, leftOut } from '../test/support/sizes.js'
-import { TLC } from '../test/support/tlc.js'
 
 /** A browser, or another program. */
 interface Tool {
@@ -47,7 +46,7 @@ export function prepare(): string | undefined {
     (tool) => !(left as Tool[]).includes(tool),
   )
   const absent = tools.filter((tool) => !report(tool) && !(wanted(tool) && install(tool)))
-  const peers = [...PEERS, ...RUNTIME_PEERS, ...LIBRARY_PEERS, TLC].filter((peer) => !fetched(peer))
+  const peers = [...PEERS, ...RUNTIME_PEERS, ...LIBRARY_PEERS].filter((peer) => !fetched(peer))
   const missing = absent.filter(({ isRequired }) => !isRequired).length + peers.length
   if (isFull) tellTheGate([...absent, ...peers])
   const parts = [

@@ -38,7 +38,6 @@ const FULL_ONLY = [
   'test/docs/counters.test.ts',
   'test/package/reproducible.test.ts',
   'test/processes/power-cut.test.ts',
-  'test/spec/spec.test.ts',
 ]
 
 /**
