@@ -1,11 +1,7 @@
-/**
- * Who grants numbers to this package in the fleet's day: the HiLo server, a RavenDB, or a document
- * on a store with conditional writes, by `documentSource`.
- */
+/** Who grants numbers to this package in the fleet's day: the HiLo server, or a RavenDB. */
 import { rmSync } from 'node:fs'
 import { createHiloHandler, openLedger } from '../server/src/index.js'
 import type { HiloOptions } from '../src/core/options.js'
-import { documentSource } from '../src/source/index.js'
 import { SimulatedRequest } from '../test/simulation/http.js'
 import type { Reply, Request as SentRequest } from '../test/simulation/network.js'
 import { RavenModel } from '../test/simulation/raven-model.js'
@@ -70,28 +66,3 @@ const appOf = (reserve?: number): HiloOptions => ({
   collections: { orders: {} },
   ...(reserve !== undefined && { reserve }),
 })
-
-/** The document's version is its content. */
-export function documentStore(): Authority {
-  let max: number | undefined
-  const source = documentSource({
-    url: 'https://store.test/{collection}',
-    key: 'store.test',
-    fetch: (url, init) => fetch(url, init),
-  })
-  return {
-    options: { source, collections: { orders: {} } },
-    async handle({ method, headers, body }) {
-      const version = max === undefined ? undefined : `"${max}"`
-      if (method === 'GET' && version === undefined) return { status: 404, body: '' }
-      if (method === 'GET')
-        return { status: 200, headers: { ETag: version! }, body: JSON.stringify({ Max: max }) }
-      const isMet = 'If-Match' in headers ? headers['If-Match'] === version : version === undefined
-      if (!isMet) return { status: 412, body: '' }
-      max = (JSON.parse(body!) as { Max: number }).Max
-      return { status: 200, body: '' }
-    },
-    outstanding: async () => max ?? 0,
-    close: async () => {},
-  }
-}

@@ -11,8 +11,6 @@ export interface DayLog {
   duplicates: number
   /** The highest number in an id. */
   highest: number
-  /** How many were issued and burnt by the end of each hour. */
-  hours: { issued: number; burnt: number }[]
 }
 
 export function issue(log: DayLog, issued: Set<string>, id: string): void {
@@ -29,7 +27,4 @@ export const newDayLog = (): DayLog => ({
   requests: 0,
   duplicates: 0,
   highest: 0,
-  hours: [],
 })
-
-export const HOUR_MS = 3_600_000

@@ -5,15 +5,12 @@
  *     npm run bench -- issuing server     only these
  *     npm run bench -- --quick            only shows that all of it works: its figures mean nothing
  *     npm run bench -- --full             also with a ledger of ten million rows
- *     npm run bench -- --write            puts figures and plots into docs/internals/performance.md
+ *     npm run bench -- --write            puts figures into docs/internals/performance.md
  */
-import { writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bulk } from './parts/bulk.js'
 import { firstId } from './parts/first-id.js'
 import { gaps } from './parts/gaps.js'
-import { hostile } from './parts/hostile.js'
 import { issuing } from './parts/issuing.js'
 import { regions } from './parts/regions.js'
 import { series } from './parts/series.js'
@@ -21,11 +18,10 @@ import { server } from './parts/server.js'
 import { short } from './parts/short.js'
 import { size } from './parts/size.js'
 import { tabs } from './parts/tabs.js'
-import { plot } from './plot.js'
 import { count, machine, table } from './text.js'
 import { requireCommitted, stamp, writeFigures } from './written.js'
 
-const PARTS = [issuing, firstId, tabs, bulk, gaps, short, series, server, hostile, regions, size]
+const PARTS = [issuing, firstId, tabs, bulk, gaps, short, series, server, regions, size]
 
 const { values, positionals } = parseArgs({
   options: {
@@ -45,7 +41,6 @@ if (values.quick && values.write)
     'The figures of a short run mean nothing and are not written: leave out --quick or --write.',
   )
 
-const inProject = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const goalsTable = (goals: readonly string[][]) => table(['', 'goal', 'measured'], goals)
 const allGoals: string[][] = []
 
@@ -65,12 +60,6 @@ for (const { name, title, measures, run } of PARTS) {
       console.log(`${text}\n`)
     },
     goal: (...row) => goals.push(row),
-    draw(name, drawing) {
-      const svg = plot(drawing)
-      if (!values.write) return
-      writeFileSync(inProject(`docs/images/${name}.svg`), svg)
-      printed.push(`![${drawing.title}](../images/${name}.svg)`)
-    },
   })
   allGoals.push(...goals)
   const ofGoals = goals.length > 0 ? [goalsTable(goals)] : []

@@ -12,7 +12,7 @@ import { createRandom, type Random } from '../test/simulation/random.js'
 import { installGlobals, serverRealm } from '../test/simulation/realm.js'
 import { Actor, Scheduler, turn } from '../test/simulation/scheduler.js'
 import type { Authority } from './authorities.js'
-import { type DayLog, HOUR_MS, issue, newDayLog } from './day-log.js'
+import { type DayLog, issue, newDayLog } from './day-log.js'
 import type { Happening } from './fleet-day.js'
 
 const MINUTE = 60_000
@@ -69,14 +69,12 @@ export async function ownDay(
     for (let minute = MINUTE; minute <= length; minute += MINUTE) {
       for (; next < day.length && day[next]!.at < minute; next++) post(fleet, day[next]!)
       await runAll(minute)
-      if (minute % HOUR_MS === 0) log.hours.push({ issued: log.issued, burnt: log.burnt })
     }
     const pages = stations.map(({ device }) => openOnline(device, authority))
     await runAll(length + MORNING_MS)
     // If nothing finds the copies of a device, what both hold is counted twice.
     const held = pages.reduce((sum, page) => sum + page.hilo.status('orders').available, 0)
     log.burnt = (await authority.outstanding()) - fleet.issued.size - held
-    log.hours[log.hours.length - 1] = { issued: log.issued, burnt: log.burnt }
     return log
   } finally {
     restore()

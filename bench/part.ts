@@ -1,6 +1,4 @@
 /** A bench: its name on the command line, and a run that prints its tables. */
-import type { Plot } from './plot.js'
-
 export interface Part {
   name: string
   title: string
@@ -17,6 +15,4 @@ export interface Context {
   print(text: string): void
   /** A row of the table of goals: what is measured, the goal, and the result. */
   goal(what: string, aim: string, figures: string): void
-  /** `docs/images/bench-….svg` */
-  draw(name: string, plot: Plot): void
 }

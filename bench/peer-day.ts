@@ -2,26 +2,18 @@
  * The day with the rules of another way to make ids: goes through the events, asks the rules for
  * each id, and counts.
  */
-import { type DayLog, HOUR_MS, issue, newDayLog } from './day-log.js'
+import { type DayLog, issue, newDayLog } from './day-log.js'
 import type { Happening } from './fleet-day.js'
 
 export interface Rules {
-  /** The app of a device starts. */
-  start?(device: number, isOnline: boolean): void
   /** Undefined: no id can be made, because the device is offline. */
   next(device: number, isOnline: boolean, at: number): string | undefined
   /** The app ends, or its page loads again. Where it is killed, nothing can be sent any more. */
   end?(device: number, canSend: boolean): void
-  /** What a device has stored becomes what another one has stored. */
-  copy?(device: number, from: number): void
 }
 
 /** @param rulesOf is given the log, in which the rules count their requests and what they burn */
-export function peerDay(
-  day: readonly Happening[],
-  length: number,
-  rulesOf: (log: DayLog) => Rules,
-): DayLog {
+export function peerDay(day: readonly Happening[], rulesOf: (log: DayLog) => Rules): DayLog {
   const log = newDayLog()
   const rules = rulesOf(log)
   const offline = new Set<number>()
@@ -38,28 +30,15 @@ export function peerDay(
     }
   }
 
-  function happen({ at, device, what, ids, from }: Happening): void {
+  function happen({ at, device, what, ids }: Happening): void {
     const isOnline = !offline.has(device)
     if (what === 'save') save(device, ids, at)
-    else if (what === 'open') rules.start?.(device, isOnline)
     else if (what === 'close' || what === 'die') rules.end?.(device, what === 'close' && isOnline)
-    else if (what === 'copy') rules.copy?.(device, from!)
     else if (what === 'offline') offline.add(device)
     else if (what === 'online') offline.delete(device)
-    else if (what === 'reload') {
-      rules.end?.(device, isOnline)
-      rules.start?.(device, isOnline)
-    }
+    else if (what === 'reload') rules.end?.(device, isOnline)
   }
 
-  let hour = HOUR_MS
-  const closeHours = (at: number) => {
-    for (; hour <= at; hour += HOUR_MS) log.hours.push({ issued: log.issued, burnt: log.burnt })
-  }
-  for (const happening of day) {
-    closeHours(happening.at)
-    happen(happening)
-  }
-  closeHours(length)
+  for (const happening of day) happen(happening)
   return log
 }

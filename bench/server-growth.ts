@@ -11,13 +11,13 @@ const GROWTH_CLAIMS = 10_000
 
 /** What a claim costs when the ledger already holds so many grants. */
 export async function growth(
-  { isQuick, isFull, print, goal, draw }: Context,
+  { isQuick, isFull, print, goal }: Context,
   places: Places,
 ): Promise<void> {
   const sizes = isQuick ? [1e3, 1e4] : [1e3, 1e4, 1e5, 1e6, ...(isFull ? [1e7] : [])]
-  const series: { name: System; points: [number, number][] }[] = []
+  const costs: { name: System; micros: number[] }[] = []
   for (const system of SYSTEMS) {
-    const points: [number, number][] = []
+    const micros: number[] = []
     for (const size of sizes) {
       const setup = await places.setup(system)
       await begin(setup)
@@ -26,11 +26,11 @@ export async function growth(
       const { claim, close } = claimer(server.url, BUSY, 1)
       await load(BUSY, claim, { count: 500 })
       const { perSecond } = await load(BUSY, claim, { count: isQuick ? 100 : GROWTH_CLAIMS })
-      points.push([size, 1e6 / perSecond])
+      micros.push(1e6 / perSecond)
       await close()
       await server.stop()
     }
-    series.push({ name: system, points })
+    costs.push({ name: system, micros })
   }
   print(
     table(
@@ -41,26 +41,16 @@ export async function growth(
       ],
       sizes.map((size, i) => [
         count(size),
-        ...series.map(({ points }) => times(points[i]![1] / points[0]![1])),
-        ...series.map(({ points }) => count(points[i]![1])),
+        ...costs.map(({ micros }) => times(micros[i]! / micros[0]!)),
+        ...costs.map(({ micros }) => count(micros[i]!)),
       ]),
     ),
   )
-  const ratio = ({ name, points }: (typeof series)[number]): [string, string] => [
-    name,
-    times(points.at(-1)![1] / points[0]![1]),
-  ]
   goal(
     `a claim in a ledger of ${count(sizes.at(-1)!)} grants, beside one of ${count(sizes[0]!)}`,
     'flat',
-    inEach(series.map(ratio)),
+    inEach(costs.map(({ name, micros }) => [name, times(micros.at(-1)! / micros[0]!)])),
   )
-  draw('bench-ledger', {
-    title: `A claim, ${BUSY} connections, one hot collection`,
-    x: { label: 'grants in the ledger', isLogarithmic: true },
-    y: { label: 'µs' },
-    series,
-  })
 }
 
 /** The tables, and one grant in them. */

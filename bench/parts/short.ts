@@ -76,8 +76,8 @@ export const short: Part = {
       const logs = [
         own,
         onRaven,
-        peerDay(happenings, length, ravenRules),
-        peerDay(happenings, length, requestRules),
+        peerDay(happenings, ravenRules),
+        peerDay(happenings, requestRules),
       ]
       highest.push([title, ...logs.map((log) => figure(ratioOf(log)))])
       requests.push([title, ...logs.map((log) => figure(log.requests / log.issued))])

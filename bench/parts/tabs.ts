@@ -22,7 +22,7 @@ export const tabs: Part = {
   name: 'tabs',
   title: 'Many tabs: pages that make ids at the same time',
   measures: ['src'],
-  async run({ isQuick, print, goal, draw }) {
+  async run({ isQuick, print, goal }) {
     const each = isQuick ? 100 : 10_000
     const rounds = isQuick ? 1 : 3
     const pageCounts = isQuick ? [1, 2] : PAGES
@@ -30,9 +30,8 @@ export const tabs: Part = {
     const transactions: [string, string][] = []
     const site = await openSite()
     const rows: string[][] = []
-    const series: { name: string; points: [number, number][] }[] = []
+    const ratios: [string, string][] = []
     await inEachEngine(async (browser) => {
-      const points: [number, number][] = []
       for (const pages of pageCounts) {
         const together: Figures[] = []
         const alone: Figures[] = []
@@ -44,9 +43,10 @@ export const tabs: Part = {
           median(figures.map((figure) => figure[key]))
         const ratio = of(together, 'milliseconds') / of(alone, 'milliseconds')
         const thousands = (pages * each) / 1_000
-        points.push([pages, ratio])
-        if (pages === most)
+        if (pages === most) {
+          ratios.push([browser.title, times(ratio)])
           transactions.push([browser.title, figure(of(together, 'transactions') / thousands)])
+        }
         rows.push([
           browser.title,
           String(pages),
@@ -57,7 +57,6 @@ export const tabs: Part = {
           `${count(of(alone, 'milliseconds'))} ms`,
         ])
       }
-      series.push({ name: browser.title, points })
     })
     await site.close()
     print(`${count(each)} ids per page, each awaited before the next, from an empty device.`)
@@ -78,15 +77,9 @@ export const tabs: Part = {
     goal(
       `${most} pages that make ids at once, beside one page that makes them all`,
       '≤ 1.5 ×',
-      inEach(series.map(({ name, points }) => [name, times(points.at(-1)![1])])),
+      inEach(ratios),
     )
     goal('transactions per 1,000 ids of theirs', '≤ 2', inEach(transactions))
-    draw('bench-tabs', {
-      title: 'Time for the same number of ids, beside one page',
-      x: { label: 'pages' },
-      y: { label: 'ratio' },
-      series,
-    })
   },
 }
 
