@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startCluster } from '../../server/test/postgres-cluster.js'
 import { eventually } from '../support/eventually.js'
-import { isFull } from '../support/sizes.js'
 import { enginePath } from './engines.js'
 import { start } from './process.js'
 
@@ -32,40 +31,32 @@ async function startAndStay(): Promise<void> {
   await new Promise(() => {})
 }
 
-/** Against the last one, the run itself can do nothing. A plain run tries only that. */
-const ENDS = [
-  { what: 'Ctrl-C', signal: 'SIGINT', toAll: true },
-  { what: 'SIGTERM', signal: 'SIGTERM', toAll: false },
-  { what: 'SIGKILL', signal: 'SIGKILL', toAll: false },
-] as const
+/** Against it, the run itself can do nothing: what helps here helps against Ctrl-C, too. */
+async function leavesNothing(): Promise<void> {
+  const own = mkdtempSync(join(tmpdir(), 'hilo-killed-'))
+  onTestFinished(() => rmSync(own, { recursive: true, force: true }))
+  const file = join(own, 'started.json')
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
+  const args = [vitest, 'run', '--project', 'browser', 'browser/run-end']
+  const run = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...process.env, TEST_STARTED: file, CI: '' },
+    detached: true,
+    stdio: 'ignore',
+  })
+  const exited = once(run, 'exit')
+  await eventually(() => expect(existsSync(file)).toBe(true))
+  const { folder, ports } = JSON.parse(readFileSync(file, 'utf8')) as Started
+  expect(await Promise.all(ports.map(answers))).toEqual([true, true])
+
+  process.kill(run.pid!, 'SIGKILL')
+  await exited
+  await eventually(() => expect(existsSync(folder)).toBe(false))
+  expect(await Promise.all(ports.map(answers))).toEqual([false, false])
+}
 
 if (STARTED) test('starts Chromium and PostgreSQL, and does not end', startAndStay)
-else
-  test.for(isFull ? ENDS : ENDS.slice(2))(
-    '$what leaves no process and no folder',
-    async ({ signal, toAll }) => {
-      const own = mkdtempSync(join(tmpdir(), 'hilo-killed-'))
-      onTestFinished(() => rmSync(own, { recursive: true, force: true }))
-      const file = join(own, 'started.json')
-      const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
-      const args = [vitest, 'run', '--project', 'browser', 'browser/run-end']
-      const run = spawn(process.execPath, args, {
-        cwd: ROOT,
-        env: { ...process.env, TEST_STARTED: file, CI: '' },
-        detached: true,
-        stdio: 'ignore',
-      })
-      const exited = once(run, 'exit')
-      await eventually(() => expect(existsSync(file)).toBe(true))
-      const { folder, ports } = JSON.parse(readFileSync(file, 'utf8')) as Started
-      expect(await Promise.all(ports.map(answers))).toEqual([true, true])
-
-      process.kill(toAll ? -run.pid! : run.pid!, signal)
-      await exited
-      await eventually(() => expect(existsSync(folder)).toBe(false))
-      expect(await Promise.all(ports.map(answers))).toEqual([false, false])
-    },
-  )
+else test('SIGKILL leaves no process and no folder', leavesNothing)
 
 /** Does anybody listen there? */
 const answers = (port: number): Promise<boolean> =>
