@@ -25,15 +25,6 @@ const numbers = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, i) => `orders/${from + i}-A`)
 
 describe('ids', () => {
-  test('begin at 1 and go on one by one', async () => {
-    const { hilo } = shop.open()
-    expect(await hilo.nextId('orders')).toBe('orders/1-A')
-    expect(await hilo.nextNumber('orders')).toBe(2)
-    expect(hilo.nextIdSync('orders')).toBe('orders/3-A')
-    expect(hilo.nextNumberSync('orders')).toBe(4)
-    expect(await hilo.nextIds('orders', 3)).toEqual(numbers(5, 7))
-  })
-
   test('go to callers in the order in which they asked, however many at once', async () => {
     const { hilo } = shop.open()
     const ids = await Promise.all([
@@ -58,11 +49,6 @@ describe('ids', () => {
     expect(hilo.nextIdSync('orders')).toBe('orders/4-A')
   })
 
-  test('none at all are none: nothing is asked for', async () => {
-    const { hilo } = shop.open()
-    expect(await hilo.nextIds('orders', 0)).toEqual([])
-  })
-
   test('of two instances on one device never meet', async () => {
     const first = shop.open().hilo
     const second = shop.open().hilo
@@ -70,15 +56,6 @@ describe('ids', () => {
       await Promise.all([first, second, first, second].map((hilo) => hilo.nextIds('orders', 250)))
     ).flat()
     expect(new Set(ids).size).toBe(1000)
-  })
-
-  test('of two devices never meet', async () => {
-    const first = shop.open().hilo
-    const second = shop.open({ name: 'another device' }).hilo
-    const ids = (
-      await Promise.all([first, second].map((hilo) => hilo.nextIds('orders', 100)))
-    ).flat()
-    expect(new Set(ids).size).toBe(200)
   })
 })
 
@@ -128,50 +105,16 @@ describe('a bare number', () => {
     await second.nextIds('orders', 32)
     await eventually(() => expect(() => first.nextNumberSync('orders')).toThrow(refusal))
   })
-
-  test('goes on over any number of ranges of one node', async () => {
-    const { hilo } = shop.open()
-    const numbers = []
-    for (let i = 0; i < 100; i++) numbers.push(await hilo.nextNumber('orders'))
-    expect(numbers).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
-  })
 })
 
 describe('a collection', () => {
   class Order {}
   class OrderLine {}
 
-  test('may be named by a class or an entity', async () => {
-    const { hilo } = shop.open()
-    expect(await hilo.nextId(Order)).toBe('Order/1-A')
-    expect(await hilo.nextId(new Order())).toBe('Order/2-A')
-    expect(await hilo.nextId('Order')).toBe('Order/3-A')
-  })
-
-  test('follows the conventions of the app', async () => {
-    const { hilo } = shop.open({
-      findCollectionName: ({ name }) => `${name}s`,
-      transformCollectionName: (name) => name.toUpperCase(),
-    })
-    expect(await hilo.nextId(Order)).toBe('ORDERS/1-A')
-  })
-
   test("follows RavenDB's with offline-hilo/raven", async () => {
     const { hilo } = shop.open({ ...ravenConventions })
     expect(await hilo.nextId(Order)).toBe('orders/1-A')
     expect(await hilo.nextId(OrderLine)).toBe('OrderLines/1-A')
-  })
-
-  test('has its separator, and its ids the form that formatId gives them', async () => {
-    const { hilo } = shop.open({ identityPartsSeparator: '-' })
-    expect(await hilo.nextId('orders')).toBe('orders-1-A')
-    const other = shop.open({
-      name: 'other',
-      formatId: (number, { collection, prefix, serverTag }) =>
-        `${collection}:${prefix}:${number}:${serverTag}`,
-    }).hilo
-    expect(await other.nextId('orders')).toMatch(/^orders:orders\/:\d+:A$/)
-    expect(await other.nextIds('orders', 2)).toHaveLength(2)
   })
 
   test.each<[string, unknown]>([
@@ -198,17 +141,6 @@ describe('a collection', () => {
     if (bad !== undefined) expect(() => hilo.status(ref)).toThrow(HiloError)
     expect(shop.requests).toEqual([])
   })
-
-  test.each([-1, 1.5, Number.NaN, '3'])('is not asked for %s ids', async (count) => {
-    const { hilo } = shop.open()
-    for (const call of [
-      hilo.nextIds('orders', count as number),
-      hilo.warm('orders', count as number),
-      hilo.reserve('orders', count as number),
-    ])
-      expect(await codeOf(call)).toBe('invalid-argument')
-    expect(shop.requests).toEqual([])
-  })
 })
 
 describe('a wrong option', () => {
@@ -224,28 +156,9 @@ describe('a wrong option', () => {
     expect(used).not.toHaveBeenCalled()
   })
 
-  test.each([0, -1, Number.NaN, '5', null])(
-    'of a call (timeout: %s) is refused, and no id is burnt',
-    async (timeout) => {
-      const { hilo } = shop.open()
-      expect(await codeOf(hilo.nextId('orders', { timeout: timeout as number }))).toBe(
-        'invalid-argument',
-      )
-      expect(await hilo.nextId('orders')).toBe('orders/1-A')
-    },
-  )
-
   test('that is undefined in a call counts as left out', async () => {
     const { hilo } = shop.open()
     expect(await hilo.nextId('orders', { timeout: undefined as never })).toBe('orders/1-A')
-  })
-
-  test.each(['', '..', 7])('database %j of a call is refused', async (database) => {
-    const { hilo } = shop.open()
-    expect(await codeOf(hilo.nextId('orders', { database: database as string }))).toBe(
-      'invalid-argument',
-    )
-    expect(shop.requests).toEqual([])
   })
 })
 
@@ -296,13 +209,6 @@ describe('the sync calls', () => {
     await hilo.warm('orders', 1)
     expect(hilo.nextIdSync('orders')).toBe('orders/1-A')
   })
-
-  test('have as many as the page was warmed to', async () => {
-    const { hilo } = shop.open()
-    await hilo.warm('orders', 1000)
-    expect(hilo.status('orders').leased).toBeGreaterThanOrEqual(1000)
-    expect(Array.from({ length: 1000 }, () => hilo.nextIdSync('orders'))).toEqual(numbers(1, 1000))
-  })
 })
 
 describe('a database name that no server can have', () => {
@@ -329,14 +235,6 @@ describe('a database name that no server can have', () => {
 })
 
 describe('ready', () => {
-  test('resolves when the listed collections are leased', async () => {
-    const { hilo } = shop.open({ collections: { orders: {}, invoices: { reserve: 100 } } })
-    await hilo.ready
-    expect(hilo.nextIdSync('orders')).toBe('orders/1-A')
-    expect(hilo.nextIdSync('invoices')).toBe('invoices/1-A')
-    expect(hilo.status('invoices').reserve).toBe(100)
-  })
-
   test('resolves at once when nothing is listed', async () => {
     await shop.open().hilo.ready
     expect(shop.requests).toEqual([])
@@ -378,76 +276,9 @@ describe('reserve', () => {
     await later.nextId('orders')
     expect(later.status('orders').reserve).toBe(500)
   })
-
-  test('that cannot be filled because there is no network says so', async () => {
-    const { hilo } = shop.open()
-    await hilo.nextId('orders')
-    shop.isDown = true
-    expect(await codeOf(hilo.reserve('orders', 500))).toBe('server-unreachable')
-  })
-
-  test('lasts when the network is gone', async () => {
-    const { hilo } = shop.open()
-    await hilo.reserve('orders', 500)
-    shop.isDown = true
-    expect(await hilo.nextIds('orders', 500)).toHaveLength(500)
-    expect(await codeOf(hilo.nextIds('orders', 500))).toBe('exhausted')
-  })
-})
-
-describe('release', () => {
-  test('gives everything back: the server goes on where this device began', async () => {
-    const { hilo } = shop.open()
-    await hilo.nextIds('orders', 3)
-    await hilo.release()
-    expect(await shop.max()).toBe(3)
-    expect(hilo.status('orders')).toMatchObject({ available: 0, leased: 0 })
-  })
-
-  test('leaves the page able to make ids, without those that somebody else got', async () => {
-    const { hilo } = shop.open()
-    await hilo.nextId('orders')
-    await hilo.release()
-    const other = shop.open({ name: 'another device' }).hilo
-    const theirs = await other.nextIds('orders', 20)
-    const mine = await hilo.nextIds('orders', 20)
-    expect(new Set(['orders/1-A', ...theirs, ...mine]).size).toBe(41)
-  })
 })
 
 describe('close', () => {
-  test('parks what the page held: the next page goes on without a gap', async () => {
-    const first = shop.open().hilo
-    expect(await first.nextIds('orders', 3)).toEqual(numbers(1, 3))
-    await first.close()
-    expect(await shop.open().hilo.nextId('orders')).toBe('orders/4-A')
-  })
-
-  test('rejects callers that wait, and all that come later', async () => {
-    shop.isDown = true
-    const { hilo } = shop.open()
-    const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
-    const closing = hilo.close()
-    expect(await codeOf(waiting)).toBe('closed')
-    await closing
-    const calls = [
-      hilo.nextId('orders'),
-      hilo.nextIds('orders', 2),
-      hilo.nextIds('orders', 0),
-      hilo.warm('orders', 1),
-    ]
-    for (const call of calls) expect(await codeOf(call)).toBe('closed')
-    expect(() => hilo.nextIdSync('orders')).toThrow(expect.objectContaining({ code: 'closed' }))
-  })
-
-  test('is the end for reserve and release, too', async () => {
-    const { hilo } = shop.open()
-    await hilo.nextId('orders')
-    await hilo.close()
-    expect(await codeOf(hilo.reserve('orders', 50))).toBe('closed')
-    expect(await codeOf(hilo.release())).toBe('closed')
-  })
-
   test('is the end of an `await using`, and may be called twice', async () => {
     const { hilo } = shop.open()
     await hilo.nextId('orders')

@@ -31,18 +31,6 @@ async function drain(hilo: ReturnType<Shop['open']>['hilo']): Promise<string[]> 
 }
 
 describe('without the network', () => {
-  test('ids go on while this device has some, all distinct; then calls are refused', async () => {
-    const { hilo } = shop.open({ reserve: 100 })
-    await hilo.reserve('orders', 100)
-    shop.isDown = true
-    const ids = await drain(hilo)
-    expect(ids.length).toBeGreaterThanOrEqual(100)
-    expect(new Set(ids).size).toBe(ids.length)
-    const error = await errorOf(hilo.nextId('orders'))
-    expect(error).toMatchObject({ code: 'exhausted', cause: { code: 'server-unreachable' } })
-    expect(error.message).toContain("'orders'")
-  })
-
   test('a page that starts goes on from what an earlier one left', async () => {
     const first = shop.open()
     await first.hilo.nextIds('orders', 3)
@@ -50,25 +38,6 @@ describe('without the network', () => {
     shop.isDown = true
     const { hilo } = shop.open()
     expect(await hilo.nextId('orders')).toBe('orders/4-A')
-  })
-
-  test('a call gets all it asked for or nothing: what is left stays for smaller ones', async () => {
-    const { hilo } = shop.open()
-    await hilo.reserve('orders', 32)
-    shop.isDown = true
-    const before = hilo.status('orders').available
-    expect((await errorOf(hilo.nextIds('orders', 1000))).code).toBe('exhausted')
-    expect(await drain(hilo)).toHaveLength(before)
-  })
-
-  test('a caller without a timeout gets its id when the network is back', async () => {
-    shop.isDown = true
-    const { hilo } = shop.open()
-    const waiting = hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })
-    expect((await errorOf(hilo.nextId('orders'))).code).toBe('no-hilo-server')
-    shop.isDown = false
-    hilo.goOnline()
-    expect(await waiting).toBe('orders/1-A')
   })
 
   test('a caller without a timeout is refused, too, when the log-in has expired', async () => {
@@ -81,17 +50,6 @@ describe('without the network', () => {
     shop.answer = () => refusal(401)
     shop.isDown = false
     await refused
-  })
-
-  test('a caller without a timeout is refused too when the server refuses for good', async () => {
-    shop.answer = () => refusal(403)
-    const { hilo } = shop.open()
-    expect(
-      await errorOf(hilo.nextId('orders', { timeout: Number.POSITIVE_INFINITY })),
-    ).toMatchObject({
-      code: 'server-refused',
-      status: 403,
-    })
   })
 
   test('an app finds out by an event, once per call that was refused', async () => {
@@ -239,18 +197,6 @@ describe('a device that never got an id from this address', () => {
     expect((await errorOf(shop.open().hilo.nextId('orders'))).code).toBe('exhausted')
   })
 
-  test('takes the address as right when another collection got ids from it', async () => {
-    const first = shop.open().hilo
-    await first.nextId('orders')
-    await first.close()
-    shop.isDown = true
-    const { hilo } = shop.open()
-    expect(await errorOf(hilo.nextId('invoices'))).toMatchObject({
-      code: 'exhausted',
-      cause: { code: 'server-unreachable' },
-    })
-  })
-
   test('blames no server when the function of the app fails', async () => {
     const { hilo } = shop.open({ headers: () => Promise.reject(new Error('no token')) })
     const { code, message } = await errorOf(hilo.nextId('orders'))
@@ -263,12 +209,6 @@ describe('a device that never got an id from this address', () => {
     const failure = new HiloError('storage-failed', 'The disk is full.')
     vi.spyOn(IndexedDbStore.prototype, 'keys').mockRejectedValue(failure)
     const { hilo } = shop.open()
-    expect((await errorOf(hilo.nextId('orders'))).code).toBe('exhausted')
-  })
-
-  test('blames no server while the app has the network switched off', async () => {
-    const { hilo } = shop.open()
-    hilo.goOffline()
     expect((await errorOf(hilo.nextId('orders'))).code).toBe('exhausted')
   })
 })
@@ -370,20 +310,6 @@ describe('a claim that is too large for the server', () => {
   })
 })
 
-describe('release without the network', () => {
-  test('says so, and keeps every number', async () => {
-    const { hilo } = shop.open()
-    await hilo.reserve('orders', 100)
-    await hilo.nextIds('orders', 3)
-    shop.isDown = true
-    expect((await errorOf(hilo.release())).code).toBe('server-unreachable')
-    expect(hilo.status('orders')).toMatchObject({ reserve: 100 })
-    const { available } = hilo.status('orders')
-    expect(available).toBeGreaterThanOrEqual(97)
-    expect(new Set(await hilo.nextIds('orders', available)).size).toBe(available)
-  })
-})
-
 test('release gives back what other collections hold that this page has not used', async () => {
   const first = shop.open()
   await first.hilo.nextId('orders')
@@ -395,15 +321,4 @@ test('release gives back what other collections hold that this page has not used
   expect([await shop.max('orders'), await shop.max('invoices')]).toEqual([1, 3])
   expect(Object.keys(hilo.status().collections)).toEqual([])
   expect(await shop.open().hilo.nextId('orders', { database: 'Other' })).toBe('orders/2-A')
-})
-
-test('release of one collection gives back what the device holds of it, used or not', async () => {
-  const first = shop.open()
-  await first.hilo.nextIds('receipts-2026-11', 3)
-  await first.hilo.reserve('receipts-2026-12', 100)
-  await first.hilo.close()
-  const { hilo } = shop.open()
-  await hilo.release('receipts-2026-11')
-  expect(await shop.max('receipts-2026-11')).toBe(3)
-  expect(await shop.max('receipts-2026-12')).toBeGreaterThanOrEqual(100)
 })

@@ -321,15 +321,6 @@ describe('a call that is ended early', () => {
     expect(claims().length).toBeLessThan(2)
   })
 
-  test('with a signal that is aborted already asks nothing', async () => {
-    const { hilo } = shop.open()
-    const signal = AbortSignal.abort()
-    expect((await errorOf(hilo.reserve('orders', 500, { signal }))).code).toBe('aborted')
-    expect((await errorOf(hilo.release({ signal }))).code).toBe('aborted')
-    expect((await errorOf(hilo.nextIdentity('invoices', { signal }))).code).toBe('aborted')
-    expect(shop.requests).toEqual([])
-  })
-
   test('a release of what is no collection gives nothing back', async () => {
     const { hilo } = shop.open()
     await hilo.reserve('orders', 500)
