@@ -1,6 +1,6 @@
 /** An authority in memory: with tokens like this package's server, without them like RavenDB. */
 
-import { type Range, size } from '../../src/core/range.js'
+import type { Range } from '../../src/core/range.js'
 import type { DeviceClaim, GrantedRange } from '../../src/core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 
@@ -82,10 +82,5 @@ export class ServerModel {
     const from = Math.max(this.#max, lastMax) + 1
     this.#max = from + count - 1
     return { from, to: this.#max }
-  }
-
-  /** Numbers that came back and wait to be granted again. */
-  get freed(): number {
-    return this.#free.reduce((sum, range) => sum + size(range as Range), 0)
   }
 }
