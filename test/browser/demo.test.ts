@@ -1,6 +1,8 @@
 /** What the order desk is for, in Chromium: orders get final ids, online and offline. */
 import { expect, test } from 'vitest'
-import { create, openDesk, seen, status } from './desk-page.js'
+import { complaintsAbout } from './axe.js'
+import { syncInBackground } from './chromium.js'
+import { create, idsIn, openDesk, openTab, seen, status, switchTo } from './desk-page.js'
 
 test('online, an order gets its final id at once and reaches the table, customer too', async () => {
   const { page, table, counts } = await openDesk()
@@ -59,4 +61,64 @@ test('the smallest demo makes an id', async () => {
   await page.goto(`${url}/demo/minimal/`)
   await page.click('#make')
   await page.waitForSelector('li:text("tickets/1-A")')
+})
+
+test('after one visit the desk loads without its server, and its orders are sent later', async () => {
+  const { page, context, url, stop, start, table } = await openDesk()
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/1-A', 'sent')
+  await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+  await stop()
+  await page.reload()
+  await status(page, 'The server does not answer')
+  await create(page, 'Harbour Café')
+  await seen(page, 'orders/2-A', 'waiting')
+  await page.close()
+  await start()
+  // Every tab is closed: the service worker sends.
+  await syncInBackground(await context.newPage(), url, 'orders')
+  await expect.poll(async () => (await table()).length, { timeout: 30_000 }).toBe(2)
+})
+
+test('two tabs that storm, one of which is killed, make no id twice', async () => {
+  const { page: first, context, url, counts } = await openDesk()
+  const second = await openTab(context, url)
+  for (const page of [first, second]) await page.click('#storm')
+  await second.click('#kill')
+  await first.click('#ten')
+  for (const page of [first, second]) await status(page, 'Every order is in the server’s table')
+  await first.waitForSelector('[data-figure="duplicates"] dd:text("0")')
+  expect((await counts()).orders).toMatchObject({ refused: 0 })
+  const ids = await idsIn(first)
+  expect(ids.length).toBeGreaterThan(10)
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('receipts are consecutive, offline too; an open one is there after a crash', async () => {
+  const { page } = await openDesk()
+  const receipt = (id: string, state: string) =>
+    page.waitForSelector(`.receipt[data-id="${id}"][data-state="${state}"]`)
+  await page.click('#print')
+  await receipt('A-000001', 'open')
+  await page.click('.receipt[data-id="A-000001"] >> text=Confirm')
+  await receipt('A-000001', 'confirmed')
+  await switchTo(page, 'offline')
+  await page.click('#print')
+  await receipt('A-000002', 'open')
+  await page.click('#kill-printing')
+  await receipt('A-000002', 'open')
+  await page.waitForSelector('#receipts-summary:text("2 numbers without a hole, 1 not confirmed")')
+})
+
+test('axe finds nothing to complain of, dark and on a small screen', async () => {
+  const { page } = await openDesk()
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
+  await page.setViewportSize({ width: 360, height: 800 })
+  await page.click('#ten')
+  await seen(page, 'orders/10-A', 'sent')
+  await page.click('#forge')
+  await seen(page, 'orders/10-A', 'refused')
+  await page.click('#inside summary')
+  await page.waitForSelector('hilo-inspector')
+  expect(await complaintsAbout(page)).toEqual([])
 })

@@ -53,27 +53,6 @@ test('one address serves the page, the library, the ids and the orders API', asy
   expect((await get('/../../package.json'))[0]).toBe(404)
 })
 
-test('it starts again on its folder and port, and goes on counting', async () => {
-  const folder = newFolder()
-  const first = await start(folder)
-  const next = async (url: string) =>
-    (await (await fetch(`${url}/databases/default/hilo/next?tag=orders`)).json()).Low
-  expect(await next(first.url)).toBe(1)
-  await first.close()
-  const second = await start(folder, Number(new URL(first.url).port))
-  expect(second.url).toBe(first.url)
-  expect(await next(second.url)).toBe(33)
-})
-
-test('a taken port is refused', async () => {
-  const { url } = await start(newFolder())
-  await expect(
-    startDesk({ pages, database: { data: newFolder() }, port: Number(new URL(url).port) }),
-  ).rejects.toMatchObject({
-    code: 'EADDRINUSE',
-  })
-})
-
 test('it plays dead on demand: every request fails but the one that ends it', async () => {
   const { url } = await start(newFolder())
   const turn = async (method: string) =>

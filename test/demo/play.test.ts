@@ -1,14 +1,12 @@
 /** The page that plays a seed: the same link is the same run, and its outcome is told in words. */
 import { describe, expect, test } from 'vitest'
 import { kindOf } from '../../demo/play/chance.js'
-import { lanesOf } from '../../demo/play/lanes.js'
 import { FIRST_PLAN, hashOf, planIn, seedAfter } from '../../demo/play/link.js'
 import { addSeed, emptySum, sumText } from '../../demo/play/many-seeds.js'
 import { gapsIn, outcomeOf } from '../../demo/play/outcome.js'
-import { inRanges, placesIn } from '../../demo/play/places.js'
-import { lossOf, type Plan, play, possible, type Run } from '../../demo/play/run.js'
+import { placesIn } from '../../demo/play/places.js'
+import { lossOf, type Plan, play, type Run } from '../../demo/play/run.js'
 import { STORIES, type StoryName } from '../../demo/play/stories.js'
-import { pageNames, sentenceOf } from '../../demo/play/words.js'
 
 const SEEDS = [1, 2, 3, 4, 5, 6]
 const stories = Object.keys(STORIES) as StoryName[]
@@ -55,23 +53,9 @@ describe('a run', () => {
     expect(lost.slice(0, at + 1)).toEqual(moments.slice(0, at + 1))
     expect(play(planIn(hashOf(own))).moments).toEqual(lost)
   })
-
-  test('lets the user lose a message when the story has no loss left', () => {
-    const { moments } = play(plan('forgetful', 2))
-    const { system } = moments.find((moment) => moment.system.messages.length > 0)!
-    expect(system.left.losses).toBe(0)
-    const events = possible(system, 'forgetful').map(({ event }) => event)
-    expect(events.filter((event) => event.endsWith(' is lost.'))).toHaveLength(1)
-  })
 })
 
 describe('the outcome', () => {
-  test('is broken when a device would make no id any more', () => {
-    const stuck = 'Device a makes no id any more.'
-    const run = { ...runOf('network', 1), stuck }
-    expect(outcomeOf(run)).toMatchObject({ verdict: 'broken', sentences: [stuck] })
-  })
-
   test.each(['network', 'ravendb'] as const)('of “%s” is that no id was issued twice', (story) => {
     for (const seed of SEEDS)
       expect(outcomeOf(runOf(story, seed)), `seed ${seed}`).toMatchObject({
@@ -122,32 +106,4 @@ test('the same address is the same plan, and nonsense in it is the first one', (
   for (const hash of ['', '#', '#story=toString&seed=-1&own=1', '#seed=1e9&own=x.1_2', '#%'])
     expect(planIn(hash)).toEqual(FIRST_PLAN)
   expect(planIn('#own=40.0_3.12_3.7').own).toEqual(own)
-})
-
-test.each(stories)('the timeline of “%s” has a lane for each who takes part', (story) => {
-  for (const seed of SEEDS) {
-    const run = runOf(story, seed)
-    const { rows, flights, order } = lanesOf(run)
-    expect(rows).toHaveLength(run.moments.length)
-    const shown = rows.flatMap(({ lane, towards, alive }) => [lane, towards ?? lane, ...alive])
-    expect(order).toEqual(expect.arrayContaining([...new Set(shown)]))
-    const isFlight = ({ from, to }: (typeof flights)[number]) =>
-      from.row < to.row && (from.lane === 'server') !== (to.lane === 'server')
-    expect(flights.filter((each) => !isFlight(each))).toEqual([])
-  }
-})
-
-test('a page keeps its name, whichever others are closed, and an issued number is told', () => {
-  const run = play(plan('network', 1))
-  const names = pageNames(run)
-  const sentences = run.moments
-    .slice(1)
-    .map((moment, i) => sentenceOf(moment, run.moments[i]!.system, names))
-  const told = sentences.filter((each) => /^Page [ab]\d+ issues \d+\.$/.test(each))
-  expect(told).toHaveLength(run.moments.at(-1)!.system.issued.length)
-  expect(sentences.filter((each) => /undefined|Page \d/.test(each))).toEqual([])
-})
-
-test('numbers in a row are written as a range', () => {
-  expect(inRanges([1, 2, 3, 7, 9, 10])).toBe('1–3, 7, 9–10')
 })

@@ -24,8 +24,6 @@ const FULL_ONLY = [
   'server/test/orm/wrong-counters.test.ts',
   'server/test/region/etcd.test.ts',
   'test/browser/bench.test.ts',
-  'test/browser/demo-details.test.ts',
-  'test/browser/desk-paths.test.ts',
   'test/browser/document.test.ts',
   'test/browser/documentation.test.ts',
   'test/browser/examples.test.ts',
