@@ -23,7 +23,7 @@ const FLAGS = [
 const LIST_MS = 5_000
 
 /** @throws Error with the pages that the browser has, for whoever asks what it waits for */
-export async function connect(devTools: string): Promise<Browser> {
+async function connect(devTools: string): Promise<Browser> {
   try {
     return await chromium.connectOverCDP(devTools)
   } catch (error) {

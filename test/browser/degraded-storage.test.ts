@@ -1,6 +1,6 @@
 /**
- * Storage that is missing, hangs, is full, is cleared, or holds nonsense: a page goes on or says
- * why not, and no id comes twice.
+ * Storage that is missing, hangs, is full, is cleared or upgraded: a page goes on or says why not,
+ * and no id comes twice.
  */
 import { describe, expect, test } from 'vitest'
 import { leave, openBrowser, openFirefoxWithoutCookies } from './browser.js'
@@ -115,37 +115,6 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
     expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
   })
-
-  test.each(['of no known version', 'cut short', 'in which a number has two owners'])(
-    'a stored record %s is set aside, reported, and replaced by new numbers',
-    async (flaw) => {
-      const site = await openSite()
-      const page = await (await openBrowser(name)).newPage()
-      await page.goto(site.url())
-      const made = await page.evaluate(nextIds, 5)
-      await page.evaluate(spoil, flaw)
-      made.push(...(await page.evaluate(nextIds, 100)))
-      expect(await page.evaluate(() => window.hilo.status('orders').lastError?.code)).toBe(
-        'storage-failed',
-      )
-      expect(await page.evaluate(countSetAside)).toBe(1)
-      await page.reload()
-      made.push(...(await page.evaluate(nextIds, 100)))
-      expectDistinct(made)
-    },
-  )
-
-  test('a stored record of a newer version is left as it is, and no id is made', async () => {
-    const site = await openSite()
-    const page = await (await openBrowser(name)).newPage()
-    await page.goto(site.url())
-    await page.evaluate(nextIds, 5)
-    await page.evaluate(spoil, 'of a newer version')
-    expect(await page.evaluate(idsOrCode, 100)).toBe('outdated')
-    await page.reload()
-    expect(await page.evaluate(idsOrCode, 100)).toBe('outdated')
-    expect(await page.evaluate(countSetAside)).toBe(0)
-  })
 })
 
 /** Only in Chromium can a test set the quota. */
@@ -188,34 +157,4 @@ async function fillStorage(): Promise<void> {
     })
   for (const bytes of [50_000, 5_000, 500])
     for (let tries = 0; tries < 500 && (await isStored(bytes)); tries++);
-}
-
-/** Runs in a page: edits the stored record. */
-async function spoil(flaw: string): Promise<void> {
-  const of = <T>(request: IDBRequest<T>) =>
-    new Promise<T>((resolve) =>
-      Object.assign(request, { onsuccess: () => resolve(request.result) }),
-    )
-  const db = await of(indexedDB.open('offline-hilo'))
-  const store = db.transaction('collections', 'readwrite').objectStore('collections')
-  const [key] = await of(store.getAllKeys())
-  const record = await of(store.get(key!))
-  if (flaw === 'of no known version') record.version = 0
-  else if (flaw === 'of a newer version') record.version = 99
-  else if (flaw === 'cut short') delete record.leases
-  else record.ranges.push(record.leases[0].range)
-  await of(store.put(record, key))
-  db.close()
-}
-
-/** Runs in a page. */
-async function countSetAside(): Promise<number> {
-  const of = <T>(request: IDBRequest<T>) =>
-    new Promise<T>((resolve) =>
-      Object.assign(request, { onsuccess: () => resolve(request.result) }),
-    )
-  const db = await of(indexedDB.open('offline-hilo'))
-  const count = await of(db.transaction('set-aside').objectStore('set-aside').count())
-  db.close()
-  return count
 }

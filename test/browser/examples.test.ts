@@ -89,33 +89,6 @@ test('React: the component is rendered anew when an id is made', async () => {
   await expect.poll(left, { timeout: 20_000 }).toBe(199)
 })
 
-test('React: a user reads that no id is left, and cannot press the button any more', async () => {
-  const { page, server } = await openExamples()
-  await page.evaluate(() => examples.react())
-  const text = () => page.evaluate(() => document.querySelector('#react')!.textContent)
-  await expect.poll(text, { timeout: 20_000 }).toContain('200 ids left')
-  await server.stop()
-  const isLeft = () =>
-    page.evaluate(() => {
-      document.querySelector<HTMLButtonElement>('#react button:enabled')?.click()
-      return document.querySelector('#react button:enabled') !== null
-    })
-  await expect.poll(isLeft, { timeout: 60_000, interval: 5 }).toBe(false)
-  // A claim that is tried again in between shows for a moment.
-  await expect.poll(text, { timeout: 20_000 }).toContain('No id is left')
-})
-
-test.each(['vue', 'svelte'] as const)(
-  '%s: a user reads that ids become few, and that none is left',
-  async (name) => {
-    const { page } = await openExamples()
-    const texts = await page.evaluate((name) => examples.readToTheEnd(name), name)
-    expect(texts[0]).toMatch(/ids left for offline work/)
-    expect(texts.some((text) => /^Only 1?\d ids left/.test(text))).toBe(true)
-    expect(texts.at(-1)).toMatch(/No id is left/)
-  },
-)
-
 test.each(['vue', 'svelte'] as const)(
   '%s: the status follows the ids that are made, until nobody looks any more',
   async (name) => {
@@ -125,13 +98,6 @@ test.each(['vue', 'svelte'] as const)(
     expect(afterTheEnd).toBe(0)
   },
 )
-
-test('Vue takes over what a server has rendered, and then shows the status', async () => {
-  const { page } = await openExamples()
-  const { texts, complaints } = await page.evaluate(() => examples.vueHydrated())
-  expect(complaints).toEqual([])
-  expect(texts).toEqual(['…', expect.stringMatching(/^\d+ ids left for offline work$/)])
-})
 
 test('Background Sync: the service worker gives a draft its id, and a retry keeps it', async () => {
   const answers = [500, 201, 201]

@@ -29,10 +29,8 @@ const FULL_ONLY = [
   'test/browser/examples.test.ts',
   'test/browser/inspector.test.ts',
   'test/browser/jsdom.test.ts',
-  'test/browser/network.test.ts',
   'test/browser/play.test.ts',
   'test/browser/processes.test.ts',
-  'test/browser/ravendb-proxy.test.ts',
   'test/docs/counters.test.ts',
   'test/package/reproducible.test.ts',
   'test/processes/power-cut.test.ts',
@@ -43,7 +41,7 @@ const FULL_ONLY = [
  *   stands behind a flag
  * @returns the files that a plain run with them leaves out
  */
-export function leftOutBy(words: readonly string[]): readonly string[] {
+function leftOutBy(words: readonly string[]): readonly string[] {
   const rest = words[0] === 'run' ? words.slice(1) : words
   const named = rest.filter((word, i) => !word.startsWith('-') && !rest[i - 1]?.startsWith('-'))
   return FULL_ONLY.filter((file) => !named.some((word) => file.includes(word)))

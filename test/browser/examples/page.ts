@@ -5,9 +5,7 @@
 import { type CollectionStatus, createHilo, type Hilo } from 'offline-hilo'
 import { createElement, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { createApp, createSSRApp, h, nextTick, watch } from 'vue'
-import { renderToString } from 'vue/server-renderer'
-import { idsLeft } from '../../../examples/ids-left.js'
+import { createApp, watch } from 'vue'
 import { hiloStatus } from '../../../examples/svelte.js'
 import { useHiloStatus } from '../../../examples/vue.js'
 
@@ -34,28 +32,6 @@ const vue: Start = (hilo, seen) => {
   return () => app.unmount()
 }
 
-/** What Vue complains about when it takes over what a server has rendered. */
-async function vueHydrated(): Promise<{ texts: string[]; complaints: unknown[] }> {
-  const componentOf = (hilo: Hilo | undefined) => ({
-    setup() {
-      const status = useHiloStatus(hilo)
-      return () => h('p', status.value ? idsLeft(status.value.collections.orders!) : '…')
-    },
-  })
-  const place = document.createElement('div')
-  place.innerHTML = await renderToString(createSSRApp(componentOf(undefined)))
-  const rendered = place.textContent
-  const hilo = createHilo({ collections: { orders: {} } })
-  await hilo.ready
-  const complaints: unknown[] = []
-  const { error } = console
-  console.error = (...all) => complaints.push(all)
-  createSSRApp(componentOf(hilo)).mount(place)
-  await nextTick()
-  console.error = error
-  return { texts: [rendered, place.textContent], complaints }
-}
-
 const svelte: Start = (hilo, seen) =>
   hiloStatus(hilo).subscribe((status) => seen(status!.collections.orders!))
 
@@ -69,31 +45,6 @@ async function look(start: Start): Promise<Seen> {
   const count = available.length
   await heard(hilo, () => hilo.nextId('orders'))
   return { available, afterTheEnd: available.length - count }
-}
-
-/** What a user reads while the ids of a device run out, offline. */
-async function readToTheEnd(start: Start): Promise<string[]> {
-  const hilo = createHilo({ collections: { orders: { reserve: 40 } } })
-  await hilo.reserve('orders', 40)
-  hilo.goOffline()
-  const texts: string[] = []
-  const exhausted = new Promise<void>((resolve) => {
-    const stop = start(hilo, (status) => {
-      texts.push(idsLeft(status))
-      if (status.state !== 'exhausted') return
-      resolve()
-      queueMicrotask(() => stop())
-    })
-  })
-  const useUp = async (): Promise<void> => {
-    await hilo.nextId('orders')
-    // Waits as between two clicks, so that listeners of the status are called.
-    await new Promise((resolve) => setTimeout(resolve))
-    return useUp()
-  }
-  await useUp().catch(() => {})
-  await exhausted
-  return texts
 }
 
 /** Resolves when everybody who listens has heard that there is one id less. */
@@ -134,9 +85,7 @@ const examples = {
   serviceWorker: () => import('../../../examples/service-worker-page.js'),
   react,
   vue: () => look(vue),
-  vueHydrated,
   svelte: () => look(svelte),
-  readToTheEnd: (name: 'vue' | 'svelte') => readToTheEnd({ vue, svelte }[name]),
   webWorker,
 }
 export type Examples = typeof examples
