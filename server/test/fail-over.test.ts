@@ -10,7 +10,7 @@ import { overlaps, seededRandom, startDevices, TAGS } from './devices.js'
 import { startPatroni } from './patroni.js'
 import { startEtcd } from './region/etcd-cluster.js'
 
-const KILLS = Math.ceil(sizeOf('KILLS') / 4)
+const KILLS = Math.ceil(sizeOf('KILLS') / 10)
 const DEVICES = 64
 const SEED = seed()
 const TIMEOUT = 120_000 + KILLS * 120_000

@@ -1,4 +1,7 @@
-/** The HiLo routes: RavenDB’s protocol as RavenDB answers it, and the extension beside it. */
+/**
+ * The HiLo routes: what our own client sends beside RavenDB’s protocol. That the protocol is answered
+ * as RavenDB answers it is in wire.test.ts.
+ */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Ask, claimedJson, json, newHandler, testHere } from './handlers.js'
@@ -41,52 +44,6 @@ describe('hilo/next', () => {
     expect(body).toMatchObject({ Low: 1, High: 40 })
   })
 
-  testHere.each([
-    ['no time: as many as the last range', 'lastBatchSize=500', 500],
-    ['no time, less than 32', 'lastBatchSize=5', 32],
-    ['no time, a negative size', 'lastBatchSize=-5', 32],
-    [
-      'a time with 3 fraction digits does not parse',
-      'lastBatchSize=50&lastRangeAt=2026-11-21T07:09:20.466Z',
-      50,
-    ],
-    ['under 30 s ago: doubled', 'lastBatchSize=50&lastRangeAt=2026-11-21T07:08:51.4670000Z', 100],
-    [
-      'under 30 s ago, without Z as older clients send it',
-      'lastBatchSize=50&lastRangeAt=2026-11-21T07:08:51.4670000',
-      100,
-    ],
-    [
-      'doubling stops at 1,048,576',
-      'lastBatchSize=1048000&lastRangeAt=2026-11-21T07:09:20.4660000Z',
-      1_048_576,
-    ],
-    ['30 s ago: the same', 'lastBatchSize=50&lastRangeAt=2026-11-21T07:08:51.4660000Z', 50],
-    ['60 s ago: the same', 'lastBatchSize=50&lastRangeAt=2026-11-21T07:08:21.4660000Z', 50],
-    ['over 60 s ago: half', 'lastBatchSize=101&lastRangeAt=2026-11-21T07:08:21.4650000Z', 50],
-    ['over 60 s ago, at least 32', 'lastBatchSize=40&lastRangeAt=2020-11-21T07:08:21.4650000Z', 32],
-  ])('capacity, %s', async (_, query, size) => {
-    expect((await ask(`${NEXT}&${query}`)).body).toMatchObject({
-      Low: 1,
-      High: size,
-      LastSize: size,
-    })
-  })
-
-  test('the prefix keeps case and separator as sent; the counter knows no case', async () => {
-    expect(
-      (await ask('/databases/Shop/hilo/next?tag=Orders&identityPartsSeparator=-')).body,
-    ).toMatchObject({ Prefix: 'Orders-', Low: 1 })
-    expect((await ask('/databases/sHOP/hilo/next?tag=oRDERS')).body).toMatchObject({
-      Prefix: 'oRDERS/',
-      Low: 33,
-    })
-  })
-
-  test('lastMax lifts the counter', async () => {
-    expect((await ask(`${NEXT}&lastMax=1000`)).body).toMatchObject({ Low: 1001, High: 1032 })
-  })
-
   test('the same claim: the same answer, 201 first and 200 again', async () => {
     const first = await ask(`${NEXT}&claim=${ID}`)
     vi.setSystemTime(NOW + 5_000)
@@ -97,64 +54,13 @@ describe('hilo/next', () => {
   })
 
   test.each([
-    ['tag missing', 'hilo/next', 500, "'tag' must have a non empty value"],
-    ['tag empty', 'hilo/next?tag=', 500, "'tag' must have a non empty value"],
-    ['tag ends in |', 'hilo/next?tag=orders|', 500, "cannot end with '|'"],
-    ['tag ends in the separator', 'hilo/next?tag=orders/', 500, "end in the separator '/'"],
-    [
-      'tag ends in another separator',
-      'hilo/next?tag=orders-&identityPartsSeparator=-',
-      500,
-      "end in the separator '-'",
-    ],
-    [
-      'separator |',
-      'hilo/next?tag=orders&identityPartsSeparator=%7C',
-      500,
-      'identityPartsSeparator is one character',
-    ],
-    [
-      'separator that is a digit: a1511 could be 511 of a, or 11 of a15',
-      'hilo/next?tag=a&identityPartsSeparator=1',
-      500,
-      'identityPartsSeparator is one character',
-    ],
-    [
-      'separator that is a letter',
-      'hilo/next?tag=orders&identityPartsSeparator=x',
-      500,
-      'identityPartsSeparator is one character',
-    ],
     [
       'separator that nobody sees',
       'hilo/next?tag=orders&identityPartsSeparator=%E2%80%8B',
       500,
       'an invisible character',
     ],
-    [
-      'separator too long',
-      'hilo/next?tag=orders&identityPartsSeparator=--',
-      500,
-      "expecting single character, but got '--'",
-    ],
-    ['tag too long', `hilo/next?tag=${'ö'.repeat(251)}`, 500, 'cannot exceed 512 bytes'],
-    ['tag with a line feed', 'hilo/next?tag=a%0Ab', 500, 'control characters'],
-    ['tag with a zero', 'hilo/next?tag=a%00b', 500, 'control characters'],
-    [
-      'a size that is no number',
-      'hilo/next?tag=orders&lastBatchSize=many',
-      500,
-      "'lastBatchSize' header as long, value was: many",
-    ],
-    ['a fraction', 'hilo/next?tag=orders&lastMax=1.5', 500, 'as long, value was: 1.5'],
-    ['beyond 2^53', 'hilo/next?tag=orders&lastMax=9007199254740992', 500, 'beyond 2^53-1'],
     ['an absurd lastMax', 'hilo/next?tag=orders&lastMax=10000001', 422, 'raise-floor'],
-    [
-      'too many at once',
-      'hilo/next?tag=orders&lastBatchSize=1048577',
-      422,
-      'at most 1048576 numbers at once',
-    ],
     ['a claim that is no UUID', 'hilo/next?tag=orders&claim=1', 400, 'claim has to be a UUID'],
   ])('refuses: %s', async (_, path, status, message) => {
     const answer = await ask(`/databases/Shop/${path}`)
@@ -165,15 +71,6 @@ describe('hilo/next', () => {
       Message: expect.stringContaining(message),
       Error: `${answer.body.Type}: ${answer.body.Message}`,
     })
-    expect((await ask(NEXT)).body.Low).toBe(1)
-  })
-
-  test('the longest tag passes', async () => {
-    expect((await ask(`/databases/Shop/hilo/next?tag=${'ö'.repeat(250)}`)).status).toBe(201)
-  })
-
-  test('HEAD burns no range', async () => {
-    expect((await ask(NEXT, { method: 'HEAD' })).status).toBe(400)
     expect((await ask(NEXT)).body.Low).toBe(1)
   })
 })
@@ -276,15 +173,6 @@ describe('POST hilo/next', () => {
 })
 
 describe('hilo/return', () => {
-  test("RavenDB's: 204, the rest is granted next", async () => {
-    await ask(NEXT)
-    expect(await ask(`${RETURN}&end=32&last=10`, { method: 'PUT' })).toMatchObject({
-      status: 204,
-      body: undefined,
-    })
-    expect((await ask(NEXT)).body.Low).toBe(11)
-  })
-
   test('with a grant token: in a body of any type, because proxies log addresses', async () => {
     for (const [low, last, type] of [
       [1, 10, 'application/json'],
@@ -309,15 +197,6 @@ describe('hilo/return', () => {
       status: 400,
       body: { Message: expect.stringContaining('A give-back is JSON') },
     })
-  })
-
-  test('what a client sends whose first claim failed is ignored', async () => {
-    expect((await ask(`${RETURN}&end=0&last=1`, { method: 'PUT' })).status).toBe(204)
-    expect((await ask(NEXT)).body.Low).toBe(1)
-  })
-
-  test.each(['', '&end=32', '&last=32', '&end=x&last=1'])('refuses %j', async (query) => {
-    expect((await ask(RETURN + query, { method: 'PUT' })).status).toBe(500)
   })
 })
 
@@ -391,39 +270,5 @@ describe('databases and topology', () => {
       { Url: 'https://ids.example.com', ClusterTag: 'B' },
     ])
     expect((await ask(NEXT)).body.ServerTag).toBe('B')
-  })
-
-  test('a database that is not listed does not exist', async () => {
-    const { ask } = await newHandler({ databases: ['Shop'] })
-    expect((await ask('/databases/shop/hilo/next?tag=orders')).status).toBe(201)
-    const Type = 'Raven.Client.Exceptions.Database.DatabaseDoesNotExistException'
-    expect(await ask('/databases/Other/hilo/next?tag=orders')).toMatchObject({
-      status: 500,
-      body: { Type },
-    })
-    const topology = await ask('/topology?name=Other')
-    expect(topology).toMatchObject({ status: 503, body: { Type: 'Error' } })
-    expect(topology.headers.get('Database-Missing')).toBe('Other')
-  })
-
-  test.each(['a%2Fb', 'x'.repeat(129), '%F0%9F%8E%88'])(
-    'a database cannot be called %j',
-    async (name) => {
-      expect(await ask(`/topology?name=${name}`)).toMatchObject({
-        status: 503,
-        body: { Message: expect.stringContaining("A database's name has 1 to 128 letters") },
-      })
-    },
-  )
-
-  test('an unknown path is 400 with the same kind of body, as RavenDB has it', async () => {
-    expect(await ask('/nothing?x=1')).toMatchObject({
-      status: 400,
-      body: {
-        Url: '/nothing?x=1',
-        Type: 'Raven.Client.Exceptions.Routing.RouteNotFoundException',
-        Message: 'There is no handler for path: GET /nothing?x=1',
-      },
-    })
   })
 })

@@ -1,7 +1,8 @@
 /**
- * The ORMs' own side of each strategy, for tests: their statements and their arithmetic, as they
- * are described, and nothing of the server's code. A taker is one process with the ORM in it, on a
- * connection of its own.
+ * The ORMs' own side, for tests: their statements and their arithmetic, as they are described, and
+ * nothing of the server's code. One ORM for each way to take from a counter; what each strategy makes
+ * of its values is in vectors.test.ts. A taker is one process with the ORM in it, on a connection of
+ * its own.
  */
 import type pg from 'pg'
 import type { CounterOptions } from '../../src/bound/orm/counter-options.js'
@@ -22,7 +23,6 @@ const N = 10
 const MAX_LO = 9
 const maxId = 'int8'
 
-const sequence = (increment: number) => `CREATE SEQUENCE order_seq START 1 INCREMENT ${increment}`
 const onSequence = { sequence: 'order_seq', maxId } as const
 
 async function nextval(client: pg.Client): Promise<number> {
@@ -30,19 +30,11 @@ async function nextval(client: pg.Client): Promise<number> {
   return Number(rows[0].v)
 }
 
-const overSequence =
-  (toBlock: (value: number) => Block) =>
-  (client: pg.Client): Taker =>
-  async () =>
-    toBlock(await nextval(client))
-
 const lo = (v: number): Block => [v, v + N - 1]
 const legacy = (v: number): Block => [
   v * (MAX_LO + 1) + (v === 0 ? 1 : 0),
   v * (MAX_LO + 1) + MAX_LO,
 ]
-const hilo = (v: number): Block => [(v - 1) * N + 1, v * N]
-
 /**
  * Hibernate's pooled since 5.6.8: the value is the highest id of its block; what the counter starts
  * with is an id of its own.
@@ -52,19 +44,16 @@ const pooled = (v: number): Block => (v === 1 ? [1, 1] : [v - N + 1, v])
 /**
  * Pooled as it was: the first use fetches twice, and takes all from the first to the second value.
  */
-const pooledTwice =
-  (above: 0 | 1) =>
-  (fetch: (client: pg.Client) => Promise<number>) =>
-  (client: pg.Client): Taker => {
-    let isFirst = true
-    return async () => {
-      const value = await fetch(client)
-      const wasFirst = isFirst
-      isFirst = false
-      if (wasFirst && value === 1) return [1, (await fetch(client)) - 1 + above]
-      return [value - N + above, value - 1 + above]
-    }
+function pooledTwice(client: pg.Client): Taker {
+  let isFirst = true
+  return async () => {
+    const value = await nextval(client)
+    const wasFirst = isFirst
+    isFirst = false
+    if (wasFirst && value === 1) return [1, await nextval(client)]
+    return [value - N + 1, value]
   }
+}
 
 /** A transaction of its own, as ORMs do it: what is read is locked, what is written is compared. */
 async function inTransaction<T>(client: pg.Client, step: () => Promise<T>): Promise<T> {
@@ -76,17 +65,17 @@ async function inTransaction<T>(client: pg.Client, step: () => Promise<T>): Prom
 
 /** @returns what was stored before */
 const moveRow =
-  (table: string, column: string, by: number, where = '') =>
+  (table: string, column: string, where: string) =>
   (client: pg.Client): Promise<number> =>
     inTransaction(client, async () => {
       const { rows } = await client.query(
-        `SELECT ${column} AS v FROM ${table} ${where ? `WHERE ${where}` : ''} FOR UPDATE`,
+        `SELECT ${column} AS v FROM ${table} WHERE ${where} FOR UPDATE`,
       )
       const before = Number(rows[0].v)
-      await client.query(
-        `UPDATE ${table} SET ${column} = $1 WHERE ${column} = $2 ${where ? `AND ${where}` : ''}`,
-        [before + by, before],
-      )
+      await client.query(`UPDATE ${table} SET ${column} = $1 WHERE ${column} = $2 AND ${where}`, [
+        before + 1,
+        before,
+      ])
       return before
     })
 
@@ -108,43 +97,24 @@ async function again<T>(client: pg.Client, step: () => Promise<T>): Promise<T> {
   }
 }
 
-/** @returns what was stored before; a missing row is inserted with `start` */
-const moveSegment = (column: string, start: number, by: number) => (client: pg.Client) =>
+/** @returns what was stored before; a missing row is inserted with 0 */
+const moveSegment = (client: pg.Client) =>
   again(client, () =>
     inTransaction(client, async () => {
       const { rows } = await client.query(
-        `SELECT ${column} AS v FROM hibernate_sequences WHERE sequence_name = 'Order' FOR UPDATE`,
+        "SELECT next_val AS v FROM hibernate_sequences WHERE sequence_name = 'Order' FOR UPDATE",
       )
-      const before = rows.length > 0 ? Number(rows[0].v) : start
+      const before = rows.length > 0 ? Number(rows[0].v) : 0
       if (rows.length === 0)
-        await client.query(
-          `INSERT INTO hibernate_sequences (sequence_name, ${column}) VALUES ('Order', $1)`,
-          [start],
-        )
+        await client.query("INSERT INTO hibernate_sequences VALUES ('Order', 0)")
       await client.query(
-        `UPDATE hibernate_sequences SET ${column} = $1 WHERE ${column} = $2 AND ` +
+        'UPDATE hibernate_sequences SET next_val = $1 WHERE next_val = $2 AND ' +
           `sequence_name = 'Order'`,
-        [before + by, before],
+        [before + N, before],
       )
       return before
     }),
   )
-
-const segmentTable = (column: string) =>
-  'CREATE TABLE hibernate_sequences (sequence_name varchar(255) NOT NULL PRIMARY KEY, ' +
-  `${column} bigint)`
-const hibernateTable = {
-  strategy: 'hibernate-table',
-  segment: 'Order',
-  blockSize: N,
-  maxId,
-} as const
-const nextHi = (seed: number) =>
-  'CREATE TABLE hibernate_unique_key (next_hi integer); INSERT INTO hibernate_unique_key ' +
-  `VALUES (${seed})`
-const nextVal =
-  'CREATE TABLE hibernate_sequence (next_val bigint); INSERT INTO hibernate_sequence VALUES (1)'
-const onRow = { table: 'hibernate_sequence', column: 'next_val', maxId } as const
 
 async function martenNextHi(client: pg.Client): Promise<number> {
   for (;;) {
@@ -167,65 +137,11 @@ export const ORMS: Orm[] = [
       return lo(Number(rows[0].v))
     },
   },
-  ...(['doctrine', 'hibernate-pooled-lo', 'nhibernate-pooled-lo'] as const).map((strategy) => ({
-    title: strategy,
-    settings: { strategy, ...onSequence, blockSize: N },
-    schema: sequence(N),
-    newTaker: overSequence(lo),
-  })),
-  {
-    title: 'hibernate-pooled',
-    settings: { strategy: 'hibernate-pooled', ...onSequence, blockSize: N },
-    schema: sequence(N),
-    newTaker: overSequence(pooled),
-  },
   {
     title: 'hibernate-pooled-before-5.6.8',
     settings: { strategy: 'hibernate-pooled-before-5.6.8', ...onSequence, blockSize: N },
-    schema: sequence(N),
-    newTaker: pooledTwice(1)(nextval),
-  },
-  ...(['hibernate-pooled-before-4.3.11', 'nhibernate-pooled'] as const).map((strategy) => ({
-    title: strategy,
-    settings: { strategy, ...onSequence, blockSize: N },
-    schema: sequence(N),
-    newTaker: pooledTwice(0)(nextval),
-  })),
-  {
-    title: 'nhibernate-pooled in a table',
-    settings: { strategy: 'nhibernate-pooled', ...onRow, blockSize: N },
-    schema: nextVal,
-    newTaker: pooledTwice(0)(moveRow('hibernate_sequence', 'next_val', N)),
-  },
-  {
-    title: 'hibernate-hilo',
-    settings: { strategy: 'hibernate-hilo', ...onSequence, blockSize: N },
-    schema: sequence(1),
-    newTaker: overSequence(hilo),
-  },
-  ...(['hibernate-seqhilo', 'nhibernate-seqhilo'] as const).map((strategy) => ({
-    title: strategy,
-    settings: { strategy, ...onSequence, maxLo: MAX_LO },
-    schema: sequence(1),
-    newTaker: overSequence(legacy),
-  })),
-  {
-    title: 'hibernate-pooled-lo in a table',
-    settings: { strategy: 'hibernate-pooled-lo', ...onRow, blockSize: N },
-    schema: nextVal,
-    newTaker: overRow(moveRow('hibernate_sequence', 'next_val', N), lo),
-  },
-  {
-    title: 'hibernate-hilo-table',
-    settings: {
-      strategy: 'hibernate-hilo-table',
-      table: 'hibernate_unique_key',
-      column: 'next_hi',
-      maxLo: MAX_LO,
-      maxId: 'int4',
-    },
-    schema: nextHi(0),
-    newTaker: overRow(moveRow('hibernate_unique_key', 'next_hi', 1), legacy),
+    schema: `CREATE SEQUENCE order_seq START 1 INCREMENT ${N}`,
+    newTaker: pooledTwice,
   },
   {
     title: 'nhibernate-hilo-table, one row per entity',
@@ -240,37 +156,15 @@ export const ORMS: Orm[] = [
     schema:
       'CREATE TABLE hilo (entity text, version integer, next_hi integer); INSERT INTO hilo ' +
       `VALUES ('Order', 1, 7), ('Line', 2, 3), ('Order', 2, 1)`,
-    newTaker: overRow(moveRow('hilo', 'next_hi', 1, "entity = 'Order' AND version = 2"), legacy),
-  },
-  {
-    title: 'hibernate-multi-hilo-table',
-    settings: { strategy: 'hibernate-multi-hilo-table', segment: 'Order', maxLo: MAX_LO, maxId },
-    schema: segmentTable('sequence_next_hi_value'),
-    newTaker: overRow(moveSegment('sequence_next_hi_value', 0, 1), legacy),
+    newTaker: overRow(moveRow('hilo', 'next_hi', "entity = 'Order' AND version = 2"), legacy),
   },
   {
     title: 'hibernate-table, pooled',
-    settings: hibernateTable,
-    schema: segmentTable('next_val'),
-    newTaker: overRow(moveSegment('next_val', 0, N), (stored) => pooled(stored + 1)),
-  },
-  {
-    title: 'hibernate-table, pooled-lo',
-    settings: { ...hibernateTable, optimizer: 'pooled-lo' },
-    schema: segmentTable('next_val'),
-    newTaker: overRow(moveSegment('next_val', 0, N), (stored) => lo(stored + 1)),
-  },
-  {
-    title: 'hibernate-table, hilo',
-    settings: { ...hibernateTable, optimizer: 'hilo' },
-    schema: segmentTable('next_val'),
-    newTaker: overRow(moveSegment('next_val', 0, 1), (stored) => hilo(stored + 1)),
-  },
-  {
-    title: 'hibernate-table-before-5.3, pooled-lo',
-    settings: { ...hibernateTable, strategy: 'hibernate-table-before-5.3', optimizer: 'pooled-lo' },
-    schema: segmentTable('next_val'),
-    newTaker: overRow(moveSegment('next_val', 1, N), lo),
+    settings: { strategy: 'hibernate-table', segment: 'Order', blockSize: N, maxId },
+    schema:
+      'CREATE TABLE hibernate_sequences (sequence_name varchar(255) NOT NULL PRIMARY KEY, ' +
+      'next_val bigint)',
+    newTaker: overRow(moveSegment, (stored) => pooled(stored + 1)),
   },
   {
     title: 'marten',
@@ -290,33 +184,6 @@ export const ORMS: Orm[] = [
         RETURN CASE WHEN FOUND THEN before + 1 ELSE -1 END;
       END $$`,
     newTaker: overRow(martenNextHi, (v) => [v * N + 1, v * N + N]),
-  },
-  {
-    title: 'doctrine-table',
-    settings: { strategy: 'doctrine-table', segment: 'orders', maxId: 'int4' },
-    schema:
-      'CREATE TABLE sequences (sequence_name varchar(255) PRIMARY KEY, sequence_value ' +
-      'integer DEFAULT 1, sequence_increment_by integer DEFAULT 1)',
-    newTaker: (client) => () =>
-      again(client, () =>
-        inTransaction(client, async (): Promise<Block> => {
-          const { rows } = await client.query(
-            `SELECT sequence_value AS v, sequence_increment_by AS d FROM sequences
-             WHERE sequence_name = 'orders' FOR UPDATE`,
-          )
-          if (rows.length === 0) {
-            await client.query("INSERT INTO sequences VALUES ('orders', 1, 1)")
-            return [1, 1]
-          }
-          const [{ v, d }] = rows
-          await client.query(
-            `UPDATE sequences SET sequence_value = sequence_value + sequence_increment_by
-             WHERE sequence_name = 'orders' AND sequence_value = $1`,
-            [v],
-          )
-          return [v + 1, v + d]
-        }),
-      ),
   },
   {
     title: 'textbook',
