@@ -186,6 +186,10 @@ describe('serve', () => {
       { databaseUrl: 'mysql://x' },
       /options\.\n {2}databaseUrl: has to be a URL like postgres:\/\/user:password@host\/name$/,
     ],
+    [
+      { databaseUrl: 'postgres://hilo:12/34@db/hilo' },
+      /databaseUrl: has an @ behind the host: in a password write [^1]*$/,
+    ],
     [{ config: '/nowhere.json' }, 'config: /nowhere.json cannot be read (ENOENT)'],
     [{ config: import.meta.filename }, 'is not a JSON object'],
   ])('setting %j is refused', (flags, message) => {

@@ -18,6 +18,8 @@ export interface ServerProcess {
   stop(): Promise<number | null>
   /** What it wrote to stderr so far. */
   log(): string
+  /** What it wrote to stdout so far. */
+  printed(): string
 }
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -92,7 +94,8 @@ export async function startProcess(
   before: readonly string[] = [],
 ): Promise<ServerProcess> {
   const child = await start(['serve', '--first', ...args], environment, before)
-  let stderr = ''
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk) => (stdout += chunk))
   child.stderr.on('data', (chunk) => (stderr += chunk))
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.once('data', (line) => resolve(/http:\S+/.exec(String(line))![0]))
@@ -110,5 +113,6 @@ export async function startProcess(
     },
     stop: () => end('SIGTERM'),
     log: () => stderr,
+    printed: () => stdout,
   }
 }

@@ -15,10 +15,17 @@ import {
   variableOf,
 } from '../settings.js'
 
+/** What follows an unknown flag is not repeated: it may be a secret. */
+const UNKNOWN_OPTION = /unknown option '(--[^=']*|-[^-]).*'/s
+
+export const newCommand = (name: string, description: string): Command =>
+  new Command(name).description(description).configureOutput({
+    outputError: (text, write) => write(text.replace(UNKNOWN_OPTION, "unknown option '$1'")),
+  })
+
 /** A command with the flags that name a ledger. */
 export const ledgerCommand = (name: string, description: string): Command =>
-  new Command(name)
-    .description(description)
+  newCommand(name, description)
     .addOption(flagOf('data'))
     .addOption(flagOf('databaseUrl'))
     .addOption(

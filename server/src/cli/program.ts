@@ -1,9 +1,9 @@
 /** The program `offline-hilo-server`: its commands, and what `--help` teaches. */
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../open.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { dropCommand } from './drop-command.js'
-import { fail, firstOption, ledgerCommand, withSettings } from './flags.js'
+import { fail, firstOption, ledgerCommand, newCommand, withSettings } from './flags.js'
 import { explainCommand, renewSecretCommand, statusCommand } from './ledger-commands.js'
 import { backupCommand, initCommand } from './place.js'
 import { raiseFloorCommand } from './raise-floor-command.js'
@@ -38,8 +38,10 @@ A flag goes before its environment variable, that before the configuration file:
 export async function run(): Promise<void> {
   // Who reads the output may stop before its end. That ends no server.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
-  const program = new Command('offline-hilo-server')
-    .description('HiLo server: final, short, numeric ids for apps that work offline.')
+  const program = newCommand(
+    'offline-hilo-server',
+    'HiLo server: final, short, numeric ids for apps that work offline.',
+  )
     .version(VERSION)
     .addHelpText('after', EXAMPLES)
     .addCommand(serveCommand(), { isDefault: true })

@@ -1,6 +1,7 @@
 /**
  * What the log says at the start: which version serves from where, with which settings; and what an
- * operator should mend although the server runs. Guarantees that no token and no password is in it.
+ * operator should mend although the server runs. Guarantees that a setting is shown only if it is
+ * listed here.
  */
 
 import { statSync } from 'node:fs'
@@ -9,7 +10,6 @@ import { dirname, join, resolve } from 'node:path'
 import type { ScopedToken } from '../http/tokens.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { placeOf } from '../postgres/place.js'
-import type { RootSetting } from '../region/options.js'
 import type { Settings } from '../settings.js'
 import { SQLITE_FILE } from '../sql/schema.js'
 
@@ -21,31 +21,58 @@ export interface StartLine {
   settings: object
 }
 
-export function startLine(settings: Settings, url: string): StartLine {
-  const { databaseUrl, dataDir, tokens, collections, upstream, ...rest } = settings
-  return {
-    version: VERSION,
-    node: process.version,
-    url,
-    storage:
-      databaseUrl === undefined
-        ? `SQLite in ${resolve(dataDir ?? DEFAULT_DATA_DIR)}`
-        : `PostgreSQL at ${placeOf(databaseUrl)}`,
-    settings: {
-      ...rest,
-      ...(tokens && { tokens: `${tokens.length}, not shown` }),
-      ...(upstream && { upstream: placeOfRoot(upstream) }),
-      ...(collections && { bound: namesOf(collections) }),
-    },
-  }
+export const startLine = (settings: Settings, url: string): StartLine => ({
+  version: VERSION,
+  node: process.version,
+  url,
+  storage: storageOf(settings),
+  settings: shownOf(settings),
+})
+
+const storageOf = ({ databaseUrl, dataDir = DEFAULT_DATA_DIR }: Settings): string =>
+  databaseUrl === undefined
+    ? `SQLite in ${resolve(dataDir)}`
+    : `PostgreSQL at ${placeOf(databaseUrl)}`
+
+type Shown = { [K in keyof Settings]?: (value: NonNullable<Settings[K]>) => unknown }
+
+type Plain = string | number | boolean | readonly string[]
+
+/** Of a value with parts inside, `SHOWN` says which. */
+const itself = <T extends Plain>(value: T): T => value
+const howMany = ({ length }: { length: number }): string => `${length}, not shown`
+
+/** The settings that are shown, and what of each. What is not listed here is not shown. */
+const SHOWN: Shown = {
+  port: itself,
+  host: itself,
+  open: itself,
+  nodeTag: itself,
+  publicUrl: itself,
+  hosts: itself,
+  drain: itself,
+  horizon: itself,
+  databases: itself,
+  tokens: howMany,
+  secrets: howMany,
+  cors: ({ origins }) => ({ origins }),
+  serverPrefix: itself,
+  logRequests: itself,
+  collections: (databases) =>
+    Object.entries(databases).flatMap(([database, bound]) =>
+      Object.keys(bound).map((collection) => `${database}/${collection}`),
+    ),
+  upstream: (root) => ('etcd' in root ? root.etcd.join() : root.url),
+  limits: (limits) =>
+    Object.fromEntries(Object.entries(limits).filter(([, limit]) => typeof limit === 'number')),
 }
 
-const placeOfRoot = (upstream: RootSetting): string =>
-  'etcd' in upstream ? upstream.etcd.join() : upstream.url
-
-const namesOf = (collections: NonNullable<Settings['collections']>): string[] =>
-  Object.entries(collections).flatMap(([database, bound]) =>
-    Object.keys(bound).map((collection) => `${database}/${collection}`),
+const shownOf = (settings: Settings): object =>
+  Object.fromEntries(
+    Object.entries(SHOWN).flatMap(([name, show]) => {
+      const value = settings[name as keyof Settings]
+      return value === undefined ? [] : [[name, show(value as never)]]
+    }),
   )
 
 /** By the package's own name: this file may be bundled into any folder of it. */

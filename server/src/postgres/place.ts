@@ -59,6 +59,8 @@ export async function lockCreation(query: Query): Promise<void> {
 
 const POSTGRES = /^postgres(?:ql)?:\/\//
 const HOSTS = /^[a-z]+:\/\/(?:[^/?]*@)?([^@/?]*)/
+/** In `postgres://hilo:12/34@db/hilo` the host would be `hilo`, and `34` would be shown. */
+const PASSWORD_IN_PATH = /^[a-z]+:\/\/[^/?#]*[/?#].*@/
 
 /**
  * Without a host, the socket of this machine is asked: `postgres:///hilo?host=/run/postgresql`.
@@ -74,6 +76,10 @@ export function addressIn(databaseUrl: string): URL {
     )
   if (!POSTGRES.test(databaseUrl) || !URL.canParse(databaseUrl))
     throw new Error('has to be a URL like postgres://user:password@host/name')
+  if (PASSWORD_IN_PATH.test(databaseUrl))
+    throw new Error(
+      'has an @ behind the host: in a password write / ? # as %2F %3F %23, and @ as %40',
+    )
   return new URL(databaseUrl)
 }
 
