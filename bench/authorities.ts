@@ -19,7 +19,7 @@ export interface Authority {
 export async function hiloServer(reserve?: number): Promise<Authority> {
   const dataDir = makeFolder()
   const ledger = await openLedger({ create: true, dataDir })
-  const handler = createHiloHandler({ ledger })
+  const handler = createHiloHandler({ ledger, open: true })
   return {
     options: appOf(reserve),
     async handle({ method, url, headers, body }) {

@@ -36,7 +36,7 @@ export async function openSite(): Promise<Site> {
 export async function serveSite(files: ReadonlyMap<string, string | Uint8Array>): Promise<Site> {
   const dataDir = mkdtempSync(join(tmpdir(), 'hilo-bench-data-'))
   const ledger = await openLedger({ create: true, dataDir })
-  const hilo = getRequestListener(createHiloHandler({ ledger }))
+  const hilo = getRequestListener(createHiloHandler({ ledger, open: true }))
   let claims = 0
   let requests: string[] = []
   const listener = createServer((request, response) => {

@@ -705,7 +705,10 @@ export const GUARDS: Guard[] = [
     'server/sqlite-ledger',
     'return token',
   ),
+  guard('H26 a handler asks for tokens where nobody says who may ask', 'server/open'),
   guard('H26 beyond this machine a server asks for tokens', 'server/open'),
+  guard('H26 a server with a name for others asks for tokens', 'server/open'),
+  guard('H26 a server with an address for others asks for tokens', 'server/open'),
   guard(
     'H26 without tokens a server answers for its own names only',
     'server/open',

@@ -139,7 +139,7 @@ async function play(page: Page, url: string): Promise<void> {
 async function inspector(): Promise<void> {
   const files = await bundleSite()
   const ledger = await openLedger({ create: true, dataDir: join(folder, 'inspector') })
-  const handle = createHiloHandler({ ledger })
+  const handle = createHiloHandler({ ledger, open: true })
   const server = createAdaptorServer({
     fetch: (request: Request) => {
       const { pathname } = new URL(request.url)

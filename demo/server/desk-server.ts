@@ -11,7 +11,6 @@ import { Hono } from 'hono'
 import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
 import { createHiloHandler, openLedger } from '../../server/src/index.js'
-import { namesToAnswer } from '../../server/src/open.js'
 import { deskApi } from './desk-api.js'
 import { openSql } from './sql.js'
 import { openTables } from './tables.js'
@@ -56,8 +55,7 @@ export async function startDesk({
   const outage = new Outage()
   const http = createServer()
   try {
-    const hosts = namesToAnswer({ host, open })
-    const hilo = createHiloHandler({ ledger, ...(hosts && { hosts }) })
+    const hilo = createHiloHandler({ ledger, host, open })
     const app = new Hono()
       .route('/', deskApi(await openTables(sql)))
       .route('/', outage.api())

@@ -6,9 +6,13 @@ import { createHiloHandler, openLedger } from 'offline-hilo-server'
 
 const app = new Hono()
 
+// This machine only. Beyond it, the handler has to know who may ask.
+const host = '127.0.0.1'
+
 // The ids.
 const ledger = await openLedger({ dataDir: 'hilo-data' })
-const ids = createHiloHandler({ ledger })
+const open = process.env.HILO_OPEN === 'true'
+const ids = createHiloHandler({ ledger, host, open })
 app.all('/databases/*', (c) => ids(c.req.raw))
 
 // The API. The id says whether an order is here already: one that comes twice is stored once.
@@ -31,8 +35,8 @@ app.get('/api/orders', (c) => c.json(db.prepare('SELECT * FROM orders ORDER BY m
 app.use(serveStatic({ root: 'dist' }))
 
 const port = Number(process.env.PORT ?? 8080)
-const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port }, () =>
-  console.log(`http://127.0.0.1:${port}`),
+const server = serve({ fetch: app.fetch, hostname: host, port }, () =>
+  console.log(`http://${host}:${port}`),
 )
 server.on('error', (error) => {
   console.error(`${error.message}. Stop what listens there, and start again.`)

@@ -6,13 +6,13 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { drainOf } from './drain.js'
+import { DEFAULT_HOST, DEFAULT_PORT, namesToAnswer } from './http/open.js'
 import type { HandlerLimits, HandlerOptions } from './http/options.js'
 import type { LedgerLimits } from './ledger/ledger.js'
 import { checked, type Given, parted } from './ledger/options.js'
 import { DEFAULT_HORIZON_DAYS, horizon, PRUNE_INTERVAL_MS, pruningAt } from './ledger/prune.js'
 import { createHiloHandler } from './node/handler.js'
 import { createLog } from './node/log.js'
-import { DEFAULT_HOST, DEFAULT_PORT, namesToAnswer } from './open.js'
 import { type LedgerOptions, openLedger } from './open-ledger.js'
 
 export interface ServeOptions
@@ -24,8 +24,8 @@ export interface ServeOptions
   host?: string | undefined
   /**
    * Everybody may ask, from every network and under every name. Without it, a server without
-   * `tokens` or `authorize` listens on this machine only, and answers only for its loopback names,
-   * `hosts` and `publicUrl`. Default false.
+   * `tokens` or `authorize` listens on this machine only, and answers only for the names of this
+   * machine. Default false.
    */
   open?: boolean | undefined
   limits?: Given<LedgerLimits & HandlerLimits> | undefined
@@ -71,7 +71,6 @@ const DEFAULT_DRAIN_SECONDS = 0.25
 export async function serve({
   port = DEFAULT_PORT,
   host = DEFAULT_HOST,
-  open = false,
   dataDir,
   databaseUrl,
   collections,
@@ -85,7 +84,8 @@ export async function serve({
   ...rest
 }: ServeOptions = {}): Promise<HiloServer> {
   checked(horizon, horizonDays, 'serve', () => 'horizon')
-  const hosts = namesToAnswer({ ...rest, host, open })
+  // The handler asks, too. What is refused here leaves no ledger behind.
+  namesToAnswer({ ...rest, host })
   const { ledgerLimits, handlerLimits } = parted(limits)
   const ledger = await openLedger({
     dataDir,
@@ -100,7 +100,7 @@ export async function serve({
   try {
     const handler = createHiloHandler({
       ...rest,
-      hosts,
+      host,
       log,
       limits: handlerLimits,
       ledger,

@@ -7,6 +7,7 @@
 import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './bound/collections-setting.js'
 import { readConfigFile } from './config-file.js'
+import { DEFAULT_HOST, DEFAULT_PORT } from './http/open.js'
 import { DATABASES_LISTED, databases, host, limits, origin, serverPrefix } from './http/options.js'
 import { tokens } from './http/tokens.js'
 import {
@@ -19,7 +20,6 @@ import {
   secrets,
 } from './ledger/options.js'
 import { DEFAULT_HORIZON_DAYS, horizon } from './ledger/prune.js'
-import { DEFAULT_HOST, DEFAULT_PORT } from './open.js'
 import { DEFAULT_DATA_DIR, databaseUrl, dataDir } from './open-ledger.js'
 import { type RootSetting, rootSettings } from './region/options.js'
 import type { ServeOptions } from './serve.js'
@@ -118,16 +118,17 @@ export const SETTINGS = {
     value: 'url',
     check: publicUrl,
     default: 'the host that was asked for',
-    says: 'what /topology tells clients',
+    says: 'what /topology tells clients. Beyond this machine, with `tokens` or `open`',
   },
   hosts: {
     value: 'names',
     read: list,
     check: z.array(host).min(1),
-    default: 'with `tokens` or `open` any; otherwise localhost and the host of `publicUrl`',
+    default: 'with `tokens` or `open` any; otherwise those of this machine',
     says:
       'the names under which the server may be asked, with commas between: ' +
-      'ids.example.com,localhost:8080. A name without a port stands for every port',
+      'ids.example.com,localhost:8080. A name without a port stands for every port. A name of ' +
+      'other machines needs `tokens` or `open`',
   },
   drain: {
     value: 'seconds',

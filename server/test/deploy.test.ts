@@ -70,6 +70,7 @@ test.skipIf(!nginx.find())(
         /```nginx\n([\s\S]*?)```/
           .exec(read('../docs/scaling.md'))![1]!
           .replace('listen 80', `listen 127.0.0.1:${port}`)
+          .replace('shop.example.com', '127.0.0.1')
           .replace('127.0.0.1:8081', new URL(north.url).host)
           .replace('127.0.0.1:8082', new URL(south.url).host),
       ),
@@ -100,6 +101,7 @@ describe.each([
         startProcess(['--port', String(port), '--data', data], {
           HILO_DRAIN: '3',
           HILO_HOSTS: HOST,
+          HILO_OPEN: 'true',
         })
       const servers = await Promise.all(ports.map(start))
       const { port } = new URL(

@@ -39,9 +39,10 @@ interface Answer {
 export type Ask = (path: string, init?: RequestInit) => Promise<Answer>
 
 export async function newHandler(
-  options: Omit<HandlerOptions, 'ledger'> = {},
+  given: Omit<HandlerOptions, 'ledger'> = {},
   ledgerOptions: LedgerOptions = { dataDir: newFolder() },
 ): Promise<{ ask: Ask; handler: Handler; ledger: Ledger }> {
+  const options = { open: true, ...given }
   if (isInWorkerd) {
     const handler = await handlerInWorkerd(options)
     return { handler, ask: asking(handler), ledger: undefined as never }

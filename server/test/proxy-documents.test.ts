@@ -53,6 +53,7 @@ describe.each(CONFIGURATIONS)('$path, $program.title', ({ path, text, program })
     async () => {
       const server = await startProcess(['--port', '0', '--data', newFolder()], {
         HILO_HOSTS: HOST,
+        HILO_OPEN: 'true',
       })
       const block = text
         .replace(/127\.0\.0\.1:80\d\d/g, new URL(server.url).host)

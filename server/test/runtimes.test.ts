@@ -65,7 +65,7 @@ const ledger = { claim() {}, onRestored() {} }
 const log = { info() {}, error() {} }
 const metrics = { budgets() {}, watchQueue() {}, refused() {} }
 const ports = { createLog: () => log, createMetrics: () => metrics }
-const handler = createHandler({ ledger }, ports)
+const handler = createHandler({ ledger, open: true }, ports)
 const answers = await Promise.all(['/topology?name=Shop', '/metrics'].map(async (path) => {
   const answer = await handler(new Request('http://ids.test' + path))
   return [answer.status, (await answer.json()).Type ?? null]
@@ -93,7 +93,7 @@ const CLAIM_TWICE = `
 import process from 'node:process'
 import { createHiloHandler, openLedger } from './index.mjs'
 const ledger = await openLedger({ create: true, databaseUrl: process.argv[2] })
-const handler = createHiloHandler({ ledger })
+const handler = createHiloHandler({ ledger, open: true })
 const lows = []
 for (const _ of [1, 2]) {
   const url = 'http://ids.test/databases/Shop/hilo/next?tag=orders'

@@ -329,7 +329,7 @@ describe('an upstream that cannot be used', () => {
     await node.stop()
     const { ledger } = await open({ url })
     const log = { info: vi.fn(), error: vi.fn() }
-    const handler = createHiloHandler({ ledger, log })
+    const handler = createHiloHandler({ ledger, log, open: true })
     const next = (tag: string) =>
       handler(new Request(`http://ids.test/databases/Shop/hilo/next?tag=${tag}`))
     const [orders, lines] = await Promise.all([next('orders'), next('lines')])

@@ -250,7 +250,7 @@ export class OwnServer {
       ledger.onRestored(() => this.#stage.witness.copyProved(this))
       this.#ledgers.push(ledger)
       this.#processes.push(
-        createHiloHandler({ ledger: this.#watched(ledger), nodeTag: this.#node, log: SILENT }),
+        createHiloHandler({ ledger: this.#watched(ledger), nodeTag: this.#node, log: SILENT, open: true }),
       )
     }
   }

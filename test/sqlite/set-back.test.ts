@@ -16,7 +16,7 @@ let checkIns: number
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hilo-set-back-'))
   ledger = await openLedger({ create: true, dataDir: join(folder, 'server') })
-  const handle = createHiloHandler({ ledger })
+  const handle = createHiloHandler({ ledger, open: true })
   checkIns = 0
   vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] })
   vi.stubGlobal('fetch', (input: string, init?: RequestInit) => {

@@ -53,7 +53,7 @@ export interface Shop {
 export async function newShop(): Promise<Shop> {
   const folder = mkdtempSync(join(tmpdir(), 'offline-hilo-'))
   const ledger = await openLedger({ create: true, dataDir: folder })
-  const handle = createHiloHandler({ ledger, log: shownLog })
+  const handle = createHiloHandler({ ledger, log: shownLog, open: true })
   const name = newName()
   const opened: { hilo: Hilo; page: FakePage }[] = []
   vi.stubGlobal('localStorage', fakeLocalStorage())

@@ -1,6 +1,6 @@
 /** The program `offline-hilo-server`: its commands, and what `--help` teaches. */
 import type { Command } from 'commander'
-import { DEFAULT_HOST, DEFAULT_PORT } from '../open.js'
+import { DEFAULT_HOST, DEFAULT_PORT } from '../http/open.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { dropCommand } from './drop-command.js'
 import { fail, firstOption, ledgerCommand, newCommand, withSettings } from './flags.js'

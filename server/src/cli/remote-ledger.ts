@@ -2,10 +2,10 @@
  * A ledger behind the address of a Worker: what the commands ask of a ledger, each as one request
  * of an operator. Guarantees that the token goes over TLS, or to this machine, only.
  */
+import { isLoopback } from '../http/open.js'
 import { OPERATED, OPERATED_METHODS, type OperatedLedger, pathOfMethod } from '../http/operated.js'
 import { reasonOf } from '../ledger/errors.js'
 import { checked, publicUrl } from '../ledger/options.js'
-import { isLoopback } from '../open.js'
 
 const TIMEOUT_MS = 30_000
 const TOKEN_VARIABLE = 'HILO_OPERATOR_TOKEN'
@@ -17,7 +17,7 @@ const TOKEN_VARIABLE = 'HILO_OPERATOR_TOKEN'
 export function remoteLedger(address: string, database: string): OperatedLedger {
   const url = checked(publicUrl, address, 'offline-hilo-server', () => '--url')
   const { protocol, hostname } = new URL(url)
-  if (protocol === 'http:' && !isLoopback(hostname.replace(/[[\]]/g, '')))
+  if (protocol === 'http:' && !isLoopback(hostname))
     throw new Error(`--url: ${url} would send the token for everybody to read. Give an https URL.`)
   const token = process.env[TOKEN_VARIABLE]
   if (!token)

@@ -14,7 +14,7 @@ import {
 import { DEFAULT_HORIZON_DAYS, horizon } from '../ledger/prune.js'
 
 export interface HiloWorkerOptions
-  extends Omit<HandlerOptions, 'ledger' | 'databases' | 'limits' | 'isReady'> {
+  extends Omit<HandlerOptions, 'ledger' | 'databases' | 'limits' | 'isReady' | 'host'> {
   /** The databases that exist. Each is an object; no other name makes one. */
   databases: readonly string[]
   /**

@@ -34,7 +34,10 @@ export interface HiloWorker<Env> {
 
 /**
  * @example
- * const hilo = createHiloWorker({ databases: ['Shop'] })
+ * const hilo = createHiloWorker((env) => ({
+ *   databases: ['Shop'],
+ *   tokens: env.ID_TOKENS?.split(','),
+ * }))
  * export const HiloDatabase = hilo.Database
  * export default { fetch: hilo.fetch }
  */

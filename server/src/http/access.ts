@@ -9,6 +9,7 @@ import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
 import type { Budgets, Cost } from './budgets.js'
 import { Parameters } from './messages.js'
+import { asksNobody } from './open.js'
 import type { CheckedOptions, Wanted } from './options.js'
 import { databaseMissing, forbidden } from './refusals.js'
 import { type Action, type FoundToken, type ScopedToken, tokenFinder } from './tokens.js'
@@ -199,10 +200,8 @@ const OTHER_SITES = ['cross-site', 'same-site']
 const OWN_SITE = ['same-origin', 'none']
 
 /** @throws Refusal */
-export function refuseOtherSites(
-  request: Request,
-  { cors, hosts, publicUrl }: CheckedOptions,
-): void {
+export function refuseOtherSites(request: Request, options: CheckedOptions): void {
+  const { cors, hosts, publicUrl } = options
   const { headers } = request
   const host = headers.get('Host') ?? new URL(request.url).host
   // A page of evil.lan whose name leads to this server's address (DNS rebinding) is of its own
@@ -211,8 +210,12 @@ export function refuseOtherSites(
   if (hosts && !hosts.some((known) => isHost(host, known)))
     throw forbidden(
       'other-host',
-      `This server does not answer for the host '${host}'. Add it to hosts of the server, or use ` +
-        'a name that is listed there.',
+      `This server does not answer for the host '${host}'. ${
+        asksNobody(options)
+          ? 'It has no tokens, so it answers for the names of this machine only. Give it tokens; ' +
+            'or say that everybody may ask, with open.'
+          : 'Add it to hosts of the server, or use a name that is listed there.'
+      }`,
     )
   const origin = headers.get('Origin')
   if (origin !== null && (cors?.origins.includes(origin) || origin === publicUrl)) return

@@ -13,6 +13,7 @@ import {
   publicUrl,
 } from '../ledger/options.js'
 import type { Log } from './log.js'
+import { namesToAnswer } from './open.js'
 import { type Action, TOKEN_FORM, type Tokens, tokens } from './tokens.js'
 
 export interface HandlerOptions {
@@ -40,18 +41,29 @@ export interface HandlerOptions {
   /**
    * Names under which the server may be asked, as in `ids.example.com` or `localhost:8080`; without
    * a port, at any port. Others are refused, so that no other site can let its own name lead here
-   * (DNS rebinding). Default: any.
+   * (DNS rebinding). Default: any; with `host` alone, the names of this machine.
    */
   hosts?: readonly string[] | undefined
   /**
+   * Where your server listens, if that is this machine only: `localhost` or `127.0.0.1`. Then
+   * nobody is asked for a token, and the handler answers for the names of this machine only. With
+   * any other address, a handler needs `tokens`, `authorize` or `open`.
+   */
+  host?: string | undefined
+  /**
+   * Everybody who reaches the handler may ask, without a token. Default false: a handler that is
+   * given neither `tokens` nor `authorize`, nor a `host` of this machine, is not made.
+   */
+  open?: boolean | undefined
+  /**
    * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A text may do all but
    * read and write documents, seed identities, list and close series, and read the metrics. A
-   * function is called for each request. Default: everybody may ask.
+   * function is called for each request. Default: see `open`.
    */
   tokens?: Tokens | undefined
   /**
    * Decides for the application; true allows what is wanted. It must not read the request's body.
-   * Default: everybody may ask.
+   * Default: see `open`.
    */
   authorize?: ((request: Request, wanted: Wanted) => boolean | Promise<boolean>) | undefined
   /**
@@ -180,6 +192,8 @@ const handlerOptions = z
     databases: databases.optional(),
     cors: z.strictObject({ origins: z.array(origin) }).optional(),
     hosts: z.array(host).min(1, 'is empty: nobody could ask; leave it out to allow any').optional(),
+    host: z.string().min(1, 'is empty: leave it out').optional(),
+    open: z.boolean().default(false),
     tokens: z.union([tokens, callback<Extract<Tokens, () => unknown>>()], TOKEN_FORM).optional(),
     authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
     isReady: callback<NonNullable<HandlerOptions['isReady']>>().default(() => () => true),
@@ -192,8 +206,12 @@ const handlerOptions = z
   } satisfies Checks<HandlerOptions>)
   .refine(...DATABASES_LISTED)
 
-export type CheckedOptions = z.output<typeof handlerOptions>
+export type CheckedOptions = Omit<z.output<typeof handlerOptions>, 'hosts'> & {
+  hosts: readonly string[] | undefined
+}
 
 /** @throws Error that names the option and the fix */
-export const checkHandlerOptions = (options: HandlerOptions): CheckedOptions =>
-  checked(handlerOptions, options, 'createHiloHandler')
+export function checkHandlerOptions(given: HandlerOptions): CheckedOptions {
+  const options = checked(handlerOptions, given, 'createHiloHandler')
+  return { ...options, hosts: namesToAnswer(options) }
+}

@@ -6,8 +6,8 @@ import { createMetrics } from './metrics.js'
 
 /**
  * @example
- * const ledger = await openLedger()
- * app.mount('/', createHiloHandler({ ledger }))
+ * const ledger = await openLedger({ databaseUrl: process.env.DATABASE_URL })
+ * app.mount('/', createHiloHandler({ ledger, databases: ['Shop'], authorize: isSignedIn }))
  */
 export function createHiloHandler(
   options: HandlerOptions,

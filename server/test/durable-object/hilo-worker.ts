@@ -13,6 +13,7 @@ interface Env extends HiloEnv {
 const hilo = createHiloWorker<Env>(({ OPTIONS }) => ({
   databases: ['Shop'],
   create: true,
+  open: true,
   ...OPTIONS,
 }))
 

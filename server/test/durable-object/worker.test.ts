@@ -51,10 +51,34 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
     expect(objectsIn(workerd)).toHaveLength(2)
   })
 
+  test.each([
+    ['the example', '../../../examples/cloudflare/worker.js', { ORDERS: 'Orders' }],
+    ['the Worker of one origin', '../../deploy/one-origin/cloudflare/worker.js', {}],
+  ])('%s refuses until somebody says who may ask', async (_, source, more) => {
+    const objects = { HILO: 'HiloDatabase', ...more }
+    const startWith = (variables: Record<string, string>) =>
+      start({ source, objects, variables: { HILO_CREATE: 'yes', ...variables } })
+    const without = await startWith({})
+    expect([(await claim(without.url)).status, objectsIn(without)]).toEqual([500, []])
+    expect((await fetch(`${without.url}/healthz`)).status).toBe(500)
+    expect(without.output()).toContain('Nobody has said who may ask')
+    const { url } = await startWith({ ID_TOKENS: `${TOKEN},another-of-the-tests` })
+    expect((await claim(url)).status).toBe(403)
+    const take = () => claim(url, 'Shop', 'tag=orders&lastBatchSize=1048576', OPERATOR)
+    expect([(await take()).status, (await take()).status]).toEqual([201, 429])
+    const open = await startWith({ HILO_OPEN: 'true' })
+    expect((await claim(open.url)).status).toBe(201)
+  })
+
   test('the example grants once its ledger may be made, and stores an order once', async () => {
     const source = '../../../examples/cloudflare/worker.js'
     const objects = { HILO: 'HiloDatabase', ORDERS: 'Orders' }
-    const { url } = await start({ source, objects, variables: { HILO_CREATE: 'yes' } })
+    const variables = { HILO_OPEN: 'true' }
+    const { url } = await start({
+      source,
+      objects,
+      variables: { ...variables, HILO_CREATE: 'yes' },
+    })
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
     expect(await (await claim(url)).json()).toMatchObject({ Low: 1, High: 32 })
     const order = { id: 'orders/1-A', customer: 'Ada', madeAt: '2026-11-21T07:09:21.466Z' }
@@ -65,7 +89,7 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
     expect(await statusOf({ id: 'orders/2-A' })).toBe(400)
     expect(await statusOf(order, { 'Content-Type': 'text/plain' })).toBe(415)
     expect(await (await fetch(`${url}/api/orders`)).json()).toEqual([order])
-    const without = await start({ source, objects })
+    const without = await start({ source, objects, variables })
     expect((await claim(without.url)).status).toBe(503)
   })
 

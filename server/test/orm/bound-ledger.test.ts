@@ -515,7 +515,7 @@ describe('numbers that must not be granted', () => {
 test('a locked counter delays nobody but those who want its numbers', async () => {
   const { ledger, orm } = await open(TABLE, ROW)
   const { createHiloHandler } = await import('../../src/index.js')
-  const handler = createHiloHandler({ ledger, log: { info() {}, error() {} } })
+  const handler = createHiloHandler({ ledger, open: true, log: { info() {}, error() {} } })
   const next = async (tag: string) =>
     (await handler(new Request(`http://ids.test/databases/Shop/hilo/next?tag=${tag}`))).status
   const other = await orm()
@@ -535,7 +535,7 @@ test('a locked counter delays nobody but those who want its numbers', async () =
 test('several collections in one request, bound or not, are answered in their order', async () => {
   const { ledger } = await open()
   const { createHiloHandler } = await import('../../src/index.js')
-  const handler = createHiloHandler({ ledger })
+  const handler = createHiloHandler({ ledger, open: true })
   const collections = ['lines', 'Orders', 'parts'].map((tag) => ({
     tag,
     count: 32 + tag.length,

@@ -517,7 +517,7 @@ describe('a region refuses', () => {
   test('and a client reads that the log says why, not that a command knows it', async () => {
     const url = await fakeRoot(() => grant({ Token: undefined }))
     const { ledger } = await newRegion({ url, reserve: 0 })
-    const handler = createHiloHandler({ ledger, log: silent })
+    const handler = createHiloHandler({ ledger, log: silent, open: true })
     const request = new Request('http://ids.test/databases/shop/hilo/next?tag=orders')
     expect(await (await handler(request)).json()).toMatchObject({
       Message:

@@ -3,7 +3,7 @@ import { createHiloHandler, type HiloServer, openLedger, serve } from 'offline-h
 
 const ledger = await openLedger()
 
-export const answer: Promise<Response> = createHiloHandler({ ledger })(
+export const answer: Promise<Response> = createHiloHandler({ ledger, host: 'localhost' })(
   new Request('http://localhost/healthz'),
 )
 export const server: HiloServer = await serve({ port: 0 })

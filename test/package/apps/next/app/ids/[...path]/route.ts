@@ -1,18 +1,18 @@
 import { Hono } from 'hono'
-import { createHiloHandler, openLedger } from 'offline-hilo-server'
+import { createHiloHandler, type Ledger, openLedger } from 'offline-hilo-server'
 
-type Handler = (request: Request) => Promise<Response>
+let opening: Promise<Ledger> | undefined
+let answer: ((request: Request) => Promise<Response>) | undefined
 
-let opening: Promise<Handler> | undefined
-
-/** Opens the ledger at the first request, because `next build` loads this file, too. */
 async function handle(request: Request): Promise<Response> {
-  opening ??= openLedger().then((ledger) => createHiloHandler({ ledger }))
-  const handler = await opening.catch((error: unknown) => {
+  // At the first request, because `next build` loads this file, too.
+  opening ??= openLedger({ dataDir: 'hilo-data' })
+  const ledger = await opening.catch((error: unknown) => {
     opening = undefined // The next request tries again.
     throw error
   })
-  return handler(request)
+  answer ??= createHiloHandler({ ledger, open: process.env.HILO_OPEN === 'true' })
+  return answer(request)
 }
 
 const { fetch } = new Hono().mount('/ids', handle)

@@ -1,21 +1,23 @@
 import type { RequestHandler } from '@sveltejs/kit'
-import { createHiloHandler, openLedger } from 'offline-hilo-server'
+import { createHiloHandler, type Ledger, openLedger } from 'offline-hilo-server'
+import { dev } from '$app/environment'
 
-let opening: Promise<(request: Request) => Promise<Response>> | undefined
+let opening: Promise<Ledger> | undefined
+let answer: ((request: Request) => Promise<Response>) | undefined
 
-/** Opens the ledger at the first request, because the build loads this file, too. */
-async function open() {
-  const ledger = await openLedger({ dataDir: 'hilo-data' })
-  process.on('sveltekit:shutdown', () => ledger.close())
-  return createHiloHandler({ ledger })
-}
+/** Where SvelteKit listens. Beyond this machine, the handler has to know who may ask. */
+const host = dev ? 'localhost' : process.env.HOST
 
 /** Every method. */
 export const fallback: RequestHandler = async ({ request }) => {
-  opening ??= open()
-  const handler = await opening.catch((error: unknown) => {
+  // At the first request, because the build loads this file, too.
+  opening ??= openLedger({ dataDir: 'hilo-data' })
+  const ledger = await opening.catch((error: unknown) => {
     opening = undefined // The next request tries again.
     throw error
   })
-  return handler(request)
+  answer ??= createHiloHandler({ ledger, host, open: process.env.HILO_OPEN === 'true' })
+  return answer(request)
 }
+
+process.on('sveltekit:shutdown', async () => (await opening)?.close())
