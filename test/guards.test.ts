@@ -76,9 +76,7 @@ const rows = [...PAGE.matchAll(/^\| (H\d+) \|.*\|(.*)\|$/gm)].map(([, hazard, he
 
 test('each hazard of the page has a guard, and the reverse', () => {
   const hazards = new Set(rows.map(({ hazard }) => hazard))
-  const numbers = [...hazards].map((hazard) => Number(hazard.slice(1))).sort((a, b) => a - b)
-  expect(numbers.length).toBeGreaterThanOrEqual(23)
-  expect(numbers).toEqual(numbers.map((_, i) => i + 1))
+  expect(hazards.size).toBeGreaterThanOrEqual(23)
   expect(new Set(GUARDS.map(hazardOf))).toEqual(hazards)
 })
 

@@ -4,7 +4,7 @@
  */
 import type { Target } from '../core/contract.js'
 import type { HiloError } from '../core/errors.js'
-import type { IdParts } from '../core/names.js'
+import { type FormatId, type IdOf, idFormat } from '../core/id-format.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { ambiguous, notLeased } from '../core/page/refusals.js'
 import { PageLeases, type PageLeasesContext } from './page-leases.js'
@@ -14,7 +14,7 @@ import type { WaitLimits } from './waiters.js'
 export interface AllocatorContext extends Omit<PageLeasesContext, 'changed' | 'forked'> {
   /** Aborted when the page is closed, with the error for callers. */
   signal: AbortSignal
-  formatId: ((number: number, parts: IdParts) => string) | undefined
+  formatId: FormatId | undefined
   changed(allocator: Allocator): void
   exhausted(allocator: Allocator, error: HiloError): void
   forked(allocator: Allocator): void
@@ -28,10 +28,13 @@ export class Allocator {
   readonly stock: Stock
   readonly #queue: LeaseQueue
   readonly #context: AllocatorContext
+  /** Undefined: ids have the default form. */
+  readonly #format: IdOf | undefined
   #isNotifying = false
 
   constructor(target: Target, context: AllocatorContext) {
     this.#context = context
+    this.#format = context.formatId && idFormat(context.formatId, target.collection)
     this.pageLeases = new PageLeases(target, {
       ...context,
       changed: () => context.changed(this),
@@ -64,14 +67,12 @@ export class Allocator {
     return number
   }
 
-  /** @throws HiloError `not-leased` or `closed` */
+  /** @throws HiloError `not-leased`, `closed`, or `invalid-argument` when `formatId` makes none */
   nextIdSync(): string {
     const number = this.#take()
-    const { formatId } = this.#context
-    const { prefix, suffix, serverTag } = this.#queue
-    return formatId
-      ? formatId(number, { collection: this.#collection, prefix, serverTag })
-      : prefix + number + suffix
+    if (this.#format) return this.#format(number, this.#queue)
+    const { prefix, suffix } = this.#queue
+    return prefix + number + suffix
   }
 
   /** Are there `count` numbers, and is it the next caller's turn? */

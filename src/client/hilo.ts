@@ -124,7 +124,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   /**
    * The next id from this page's lease, at once.
    * @throws HiloError `not-leased` when the page holds none right now: {@link warm} first.
-   * `closed`, `invalid-collection`
+   * `closed`, `invalid-collection`, and `invalid-argument` when `formatId` makes no id
    */
   nextIdSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): string {
     return this.#allocatorOf(collection, options).nextIdSync()

@@ -47,7 +47,10 @@ export type HiloErrorCode =
   | 'unsafe-range'
   /** The name of a collection that cannot be used, or what names none. Correct the call. */
   | 'invalid-collection'
-  /** A count, an option or another argument that cannot be used. Correct the call. */
+  /**
+   * A count, an option or another argument that cannot be used, or what `formatId` makes of a number.
+   * Correct it.
+   */
   | 'invalid-argument'
   /**
    * The browser's storage failed, or its content made no sense. Nothing was handed out. A storage

@@ -6,6 +6,7 @@ import type { HiloSource } from './contract.js'
 import type { DeviceStore } from './device-store.js'
 import { HiloError } from './errors.js'
 import { type GivenHeaders, plainHeaders } from './headers.js'
+import { tryFormat } from './id-format.js'
 import {
   DATABASE_NAME,
   type EntityClass,
@@ -84,8 +85,12 @@ export interface HiloOptions<Name extends string = string> {
   /** From a class's collection name to its tag. Default: as it is. */
   transformCollectionName?: (collectionName: string) => string
   /**
-   * Makes the id of a number. Every number of a collection must get its own text. Default:
-   * `prefix + number + '-' + serverTag`, or `prefix + number` without a server tag.
+   * Makes the id of a number, at once. Every number of a collection must get its own text, in every
+   * page and at any time. `createHilo` tries it with the numbers 1 and 2 of each listed collection
+   * and the server tag `'A'`, and refuses one that makes no text, an empty one, or the same for
+   * both; so does the first id of a page. Each id is another one than the one before. What numbers
+   * that are farther apart get, nobody compares. Default: `prefix + number + '-' + serverTag`, or
+   * `prefix + number` without a server tag.
    */
   formatId?: (number: number, parts: IdParts) => string
 }
@@ -94,6 +99,7 @@ export interface HiloOptions<Name extends string = string> {
 export type NamesOf<Name extends string> = [Name] extends [never] ? string : Name
 
 const DEFAULT_TIMEOUT_MS = 10_000
+const DEFAULT_SEPARATOR = '/'
 
 type Check = [rule: string, isRight: (value: never) => boolean]
 const text: Check = [
@@ -186,13 +192,16 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
   for (const [name, each] of Object.entries(options.collections ?? {}))
     check(`collections.${name}`, each, { reserve: count })
   if (options.database !== undefined) checkDatabase(options.database, options)
+  const { formatId, collections = {}, identityPartsSeparator = DEFAULT_SEPARATOR } = options
+  // guard: H38 a form is tried before anything starts
+  if (formatId) tryFormat(formatId, Object.keys(collections), identityPartsSeparator)
   return {
     database: 'default',
     collections: {},
     reserve: DEFAULT_RESERVE,
     name: 'offline-hilo',
     timeout: DEFAULT_TIMEOUT_MS,
-    identityPartsSeparator: '/',
+    identityPartsSeparator,
     findCollectionName: sourceNameOf,
     transformCollectionName: (collectionName) => collectionName,
     ...(Object.fromEntries(

@@ -10,7 +10,7 @@ import { addGrant, beginClaim } from '../core/claim.js'
 import type { Target } from '../core/contract.js'
 import { exchange } from '../core/device.js'
 import { HiloError, toFailure } from '../core/errors.js'
-import type { IdParts } from '../core/names.js'
+import { type FormatId, type IdOf, idFormat } from '../core/id-format.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { answered, ask, giveUp, newPage } from '../core/page/page.js'
 import { notLeased, notServed } from '../core/page/refusals.js'
@@ -25,7 +25,7 @@ export const PAGE = 'page'
 
 export interface TestContext {
   server: TestServer
-  formatId: ((number: number, parts: IdParts) => string) | undefined
+  formatId: FormatId | undefined
   isOnline(): boolean
   /** Why the server gives nothing. */
   unreachable(): HiloError
@@ -40,6 +40,7 @@ export class TestCollection {
   state = emptyState()
   lastError: HiloError | undefined
   readonly #context: TestContext
+  readonly #format: IdOf | undefined
   readonly #waiters = new Waiters(() => this.#waiters.serve(() => this.queue.held))
   #exchanges = 0
   #isUsed = false
@@ -49,6 +50,7 @@ export class TestCollection {
   constructor(target: Target, context: TestContext) {
     this.target = target
     this.#context = context
+    this.#format = context.formatId && idFormat(context.formatId, target.collection)
   }
 
   get queue(): LeaseQueue {
@@ -94,14 +96,12 @@ export class TestCollection {
     return number
   }
 
-  /** @throws HiloError `not-leased`, `closed` */
+  /** @throws HiloError `not-leased`, `closed`, or `invalid-argument` when `formatId` makes none */
   nextId(): string {
     const number = this.nextNumber()
-    const { formatId } = this.#context
-    const { prefix, suffix, serverTag } = this.queue
-    return formatId
-      ? formatId(number, { collection: this.target.collection, prefix, serverTag })
-      : prefix + number + suffix
+    if (this.#format) return this.#format(number, this.queue)
+    const { prefix, suffix } = this.queue
+    return prefix + number + suffix
   }
 
   /** Runs `take` once the page holds `count` numbers: at once, or when the server is back. */

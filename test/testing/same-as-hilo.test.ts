@@ -11,6 +11,8 @@ import { createTestHilo } from '../../src/testing/index.js'
 import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
 
+const BAD = 'invalid-argument'
+
 interface Subject {
   open(options?: Omit<HiloOptions, 'worker'>): Hilo
   /** Cuts the server off. */
@@ -127,6 +129,40 @@ describe.each([
         [number, collection, prefix, serverTag].join(),
     })
     expect(await hilo.nextId('orders')).toBe('1,orders,orders/,A')
+  })
+
+  test.each<[string, NonNullable<HiloOptions['formatId']>]>([
+    ['makes nothing', (() => {}) as never],
+    ['makes one id of all numbers', () => 'orders/1'],
+  ])('is not made with a formatId that %s', (_, formatId) => {
+    expect(codeOfSync(() => subject.open({ formatId }))).toBe('invalid-argument')
+  })
+
+  test('refuses a formatId at its first use where it leaves the number out', async () => {
+    const hilo = subject.open({
+      collections: { orders: {} },
+      formatId: (number, { collection, prefix }) =>
+        collection === 'lines' ? prefix : prefix + number,
+    })
+    await hilo.warm('lines', 5)
+    for (let i = 0; i < 2; i++) expect(codeOfSync(() => hilo.nextIdSync('lines'))).toBe(BAD)
+    expect(await codeOf(hilo.nextId('lines'))).toBe(BAD)
+    expect(await codeOf(hilo.nextIds('lines', 2))).toBe(BAD)
+    const [first] = await hilo.nextIds('orders', 2)
+    expect(first).toBe('orders/1')
+    expect(await hilo.nextNumber('lines')).toBeGreaterThan(1)
+  })
+
+  test('loses the number of an id that formatId does not make, and goes on', async () => {
+    const hilo = subject.open({
+      formatId: (number) => {
+        if (number === 3) throw new Error('no form')
+        return number === 5 ? '' : `K${Math.min(number, 7)}`
+      },
+    })
+    const made = []
+    for (let i = 1; i <= 8; i++) made.push(await hilo.nextId('orders').catch(({ code }) => code))
+    expect(made).toEqual(['K1', 'K2', BAD, 'K4', BAD, 'K6', 'K7', BAD])
   })
 
   test('counts each database for itself', async () => {
