@@ -632,6 +632,16 @@ export const GUARDS: Guard[] = [
     'core/failures',
     "code === 'server-unreachable'",
   ),
+  guard(
+    'H33 nobody but a HiLo server stops this device for long',
+    'source/raven',
+    change(', LONGEST_WAIT_OF_STRANGERS_MS', ''),
+  ),
+  guard(
+    "H33 a stranger's pause ends when the network may be back",
+    'worker/check-ins',
+    change(' || noAnswer', ''),
+  ),
   guard('H25 only a HiLo server refuses', 'source/raven', change('isHiloRefusal(body)', 'true')),
   guard('H25 a page that answers a write has written nothing', 'source/document'),
   guard('H25 only who does not know the route is asked by another one', 'source/raven'),

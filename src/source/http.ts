@@ -16,6 +16,8 @@ export type GetHeaders = () => Promise<Record<string, string>> | Record<string, 
 
 /** A longer `Retry-After` is a mistake, or a date that this device's wrong clock is far from. */
 const LONGEST_WAIT_MS = 3_600_000
+/** A proxy knows nothing of this device's numbers: its pause is advice. */
+const LONGEST_WAIT_OF_STRANGERS_MS = 60_000
 
 /** What to check when something else than a HiLo server seems to be at the address. */
 export const CHECK_ADDRESS =
@@ -166,13 +168,14 @@ function noHiloServer(
     status > 501 ? 'server-unreachable' : 'no-hilo-server',
     `${url} answered ${status}${reason(body)}, and not as a HiLo server does. ${CHECK_ADDRESS} ` +
       meaning,
-    { ...paused(response), status, noAnswer: true },
+    // guard: H33 nobody but a HiLo server stops this device for long
+    { ...paused(response, LONGEST_WAIT_OF_STRANGERS_MS), status, noAnswer: true },
   )
 }
 
-function paused({ headers }: Response): { retryAfter?: number } {
+function paused({ headers }: Response, longest = LONGEST_WAIT_MS): { retryAfter?: number } {
   const after = String(headers.get('Retry-After'))
-  const wait = Math.min(1000 * Number(after) || Date.parse(after) - Date.now(), LONGEST_WAIT_MS)
+  const wait = Math.min(1000 * Number(after) || Date.parse(after) - Date.now(), longest)
   return wait > 0 ? { retryAfter: wait } : {}
 }
 

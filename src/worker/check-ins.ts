@@ -92,6 +92,12 @@ export class CheckIns {
     this.#flight ??= this.#owner.run(run())
   }
 
+  /** Only a pause that the server itself asked for goes on. */
+  networkMayBeBack(): void {
+    this.#retry.now()
+    this.retryNow()
+  }
+
   /** Checks in now. Resolves when this collection was answered, or the request has failed. */
   async ask(context: CollectionContext): Promise<void> {
     this.#started.add(context)

@@ -219,7 +219,7 @@ export class OwnedCollection {
   /** The network may be back: failed requests are sent again now. */
   retryNow(): void {
     this.#claims.retryNow()
-    this.#checkIns.retryNow()
+    this.#checkIns.networkMayBeBack()
     this.#owner.run(this.#topUpInAdvance())
     this.#notify()
   }

@@ -35,9 +35,10 @@ export class Retry {
 
   /** Plans `run`, if the failure is one that is repeated. */
   failed(failure: Failure, run: () => void): void {
-    const { status, retryAfter = 0 } = failure
+    const { status, retryAfter = 0, noAnswer } = failure
     const until = this.#owner.world.now() + retryAfter
-    if (status === undefined) this.#ownPause = until
+    // guard: H33 a stranger's pause ends when the network may be back
+    if (status === undefined || noAnswer) this.#ownPause = until
     else this.#serverPause = until
     if (!isRepeated(failure)) return
     // guard: H25 pauses double

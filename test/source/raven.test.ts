@@ -401,6 +401,16 @@ describe('what is no refusal of a HiLo server', () => {
   })
 })
 
+test.each([
+  ['61', 60_000],
+  ['60', 60_000],
+  ['59', 59_000],
+  ['3600', 60_000],
+])('Retry-After: %s of a proxy asks for a pause of %s ms', async (header, retryAfter) => {
+  serve('<html>', { status: 503, headers: { 'Retry-After': header } })
+  expect((await refusal(source().claim(target, claim))).retryAfter).toBe(retryAfter)
+})
+
 test('only a refusal that says so makes a claim smaller', async () => {
   const stepAfter = async (status: number, Type: string) => {
     serve({ ...REFUSAL, Type }, { status })

@@ -591,6 +591,19 @@ describe('a check-in that fails', () => {
     expect(world.source.checkIns).toHaveLength(2)
   })
 
+  test('is sent again when the network may be back, whatever pause a proxy asked for', async () => {
+    const { world, owner } = await failing(
+      new HiloError('server-unreachable', 'A proxy says no.', {
+        status: 503,
+        noAnswer: true,
+        retryAfter: 60_000,
+      }),
+    )
+    owner.retryNow()
+    await flush()
+    expect(world.source.checkIns).toHaveLength(2)
+  })
+
   test('without having been answered by a HiLo server is sent again as it was', async () => {
     const { world } = await failing(
       new HiloError('invalid-response', 'A sign-in page.', { noAnswer: true }),
