@@ -3,6 +3,7 @@
  * closes. Every value is encoded.
  */
 import type { Target } from './contract.js'
+import type { Mark } from './mark.js'
 import type { Range } from './range.js'
 import type { DeviceClaim } from './state.js'
 import type { NextManyRequest, ReturnRequest } from './wire.js'
@@ -23,8 +24,6 @@ export function nextCall(
     body: { claim: claim.id, device, collections: wanted.map(collectionOf) },
   }
 }
-
-export type MaybeNamed = Omit<DeviceClaim, 'id'> & Partial<Pick<DeviceClaim, 'id'>>
 
 export interface WantedRange {
   target: Target
@@ -49,17 +48,23 @@ interface NextCall {
 
 /**
  * The claim of a RavenDB.
- * @param claim without an id, as RavenDB's own clients make it; or with one, which a RavenDB
- * ignores: it keeps a cache from taking two claims for one
+ * @param id a RavenDB ignores it: it keeps a cache from taking two claims for one. RavenDB's own
+ * clients send none
  */
-export function nextUrl(url: string, target: Target, claim: MaybeNamed): string {
+export function nextUrl(
+  url: string,
+  target: Target,
+  { tag, count }: Mark,
+  lastMax: number,
+  id?: string,
+): string {
   return hiloUrl(url, target, 'next', {
-    tag: target.collection,
-    // Without `lastRangeAt`, a RavenDB grants exactly as many, or 32 if that is more.
-    lastBatchSize: claim.lastBatchSize,
+    tag,
+    // Without `lastRangeAt`, a RavenDB grants exactly as many.
+    lastBatchSize: count,
     identityPartsSeparator: target.separator,
-    lastMax: claim.lastMax,
-    claim: claim.id,
+    lastMax,
+    claim: id,
   })
 }
 

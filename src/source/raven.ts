@@ -5,11 +5,12 @@
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
+import { type Mark, mark } from '../core/mark.js'
+import { size } from '../core/range.js'
 import {
   checkInUrl,
   emptyReturnUrl,
   identityUrl,
-  type MaybeNamed,
   nextCall,
   nextUrl,
   returnRequest,
@@ -46,7 +47,10 @@ export function ravenSource(
     async claim(target, claim) {
       const wanted = { target, claim }
       if (claim.shown || !plain.has(target.database)) return (await post([wanted]))[0]!()
-      return readGrant(await request('GET', nextUrl(url, target, claim)), url, wanted)
+      const { id, lastBatchSize, lastMax } = claim
+      const marked = mark(target.collection, lastBatchSize, id)
+      const address = nextUrl(url, target, marked, lastMax, id)
+      return readGrant(await request('GET', address), url, target, marked)
     },
     claimTogether: async (wanted) =>
       (await post(wanted)).map((read) => {
@@ -87,39 +91,46 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
     throw noHiloAnswer(url, 'it does not answer each claim', body)
   return wanted.map((one, i) => (): GrantedRange => {
     const answer = Object(collections[i])
-    const grant = toGrant(answer, url, one, JSON.stringify(answer))
+    const text = JSON.stringify(answer)
+    const { id } = one.claim
+    // guard: H11 the answer to another claim is no answer
+    if (answer.Claim !== undefined && answer.Claim !== id) throw ofAnotherClaim(url, text)
+    const grant = toGrant(answer, url, one.target, text)
     return one.claim.shown ? { ...grant, results: readResults(answer.grants, url, body) } : grant
   })
 }
 
 /**
- * Reads the answer to a claim.
- * @throws HiloError `invalid-response`, `unsafe-range`
+ * Reads the answer of a RavenDB, which names no claim: a cache that ignores the query of an address
+ * sends everybody the first grant.
+ * @returns the range with the app's own prefix
+ * @throws HiloError `no-hilo-server`, `invalid-response`, `unsafe-range`
  */
-export function readGrant(body: string, url: string, wanted: Claimed): GrantedRange {
-  return toGrant(readJson<NextAnswer>(body, url), url, wanted, body)
+export function readGrant(body: string, url: string, target: Target, marked: Mark): GrantedRange {
+  const { collection, separator } = target
+  const asked = { ...target, collection: marked.tag }
+  const { range } = toGrant(readJson<NextAnswer>(body, url), url, asked, body)
+  // guard: H37 an answer with another mark is no answer
+  if (size(range) !== marked.count) throw ofAnotherClaim(url, body)
+  const prefix = collection + separator + range.prefix.slice(collection.length + separator.length)
+  return { range: { ...range, prefix } }
 }
 
-interface Claimed {
-  target: Target
-  claim: MaybeNamed
-}
-
-/** @param body for people */
+/**
+ * @param target with the tag as it was asked for
+ * @param body for people
+ */
 function toGrant(
   answer: Partial<Record<keyof NextAnswer, unknown>>,
   url: string,
-  { target, claim: { id } }: Claimed,
+  { collection, separator }: Target,
   body: string,
 ): GrantedRange {
-  const { Prefix, Low, High, ServerTag, Token, Claim = id } = answer
+  const { Prefix, Low, High, ServerTag, Token } = answer
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
     throw noHiloAnswer(url, 'Prefix, Low or High is missing', body)
-  // A cache that ignores the query of an address sends everybody the first grant. A RavenDB does
-  // not name the claim.
-  // guard: H11 the answer to another claim is no answer
-  if (Claim !== id || !Prefix.startsWith(target.collection + target.separator))
-    throw noHiloAnswer(url, 'it answers another claim, perhaps from a cache', body)
+  // guard: H37 an answer for another tag is no answer
+  if (!Prefix.startsWith(collection + separator)) throw ofAnotherClaim(url, body)
   // guard: H15 no range above 2^53−1 is taken
   if (High > Number.MAX_SAFE_INTEGER)
     throw new HiloError(
@@ -182,6 +193,13 @@ const noHiloAnswer = (url: string, why: string, body: string): HiloError =>
   new HiloError('no-hilo-server', `${noAnswer(url, why, body)} ${CHECK_ADDRESS}`, {
     noAnswer: true,
   })
+
+const ofAnotherClaim = (url: string, body: string): HiloError =>
+  noHiloAnswer(
+    url,
+    'it answers another claim; a cache in front of it seems to ignore the query of addresses',
+    body,
+  )
 
 const noAnswer = (url: string, why: string, body: string): string =>
   `${url} gave no HiLo answer: ${why}. It began: ${JSON.stringify(body.slice(0, 120))}. ` +

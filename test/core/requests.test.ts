@@ -6,17 +6,13 @@ import { checkInUrl, nextUrl, returnRequest } from '../../src/core/requests.js'
 import { range } from '../support/ranges.js'
 
 const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
-const claim = {
-  id: 'c1',
-  lastBatchSize: 64,
-  lastMax: 96,
-}
+const marked = { tag: 'oRDers', count: 64 }
 
 test('a claim sends no time, so that a RavenDB grants exactly that many', () => {
-  const url = new URL(nextUrl('https://api.example.com/hilo', target, claim))
+  const url = new URL(nextUrl('https://api.example.com/hilo', target, marked, 96, 'c1'))
   expect(url.pathname).toBe('/hilo/databases/Shop/hilo/next')
   expect(Object.fromEntries(url.searchParams)).toEqual({
-    tag: 'orders',
+    tag: 'oRDers',
     lastBatchSize: '64',
     identityPartsSeparator: '/',
     lastMax: '96',
@@ -49,7 +45,7 @@ test('hostile names reach the server as they are, and nothing else of the addres
     fc.property(name, name, name, (database, collection, separator) => {
       const hostile = { ...target, database, collection, separator }
       for (const [address, action] of [
-        [nextUrl('https://x/base', hostile, claim), 'next'],
+        [nextUrl('https://x/base', hostile, { tag: collection, count: 32 }, 0), 'next'],
         [returnRequest('https://x/base', hostile, range(1, 2)).url, 'return'],
       ] as const) {
         const url = new URL(address)

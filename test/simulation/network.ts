@@ -97,7 +97,7 @@ export class Network {
       new Promise((resolve, reject) => {
         const { signal } = init
         const url = new URL(address)
-        const collection = `${name} ${url.searchParams.get('tag')}`
+        const collection = `${name} ${url.searchParams.get('tag')?.toLowerCase()}`
         const request: Request = {
           method: init.method ?? 'GET',
           url,

@@ -42,7 +42,7 @@ function askedFor({ sender, url, body }: Request): string[] {
   if (!url.pathname.endsWith('/next')) return []
   const { collections = [] } = body === undefined ? {} : JSON.parse(body)
   const tags = [url.searchParams.get('tag') ?? [], collections.map(tagOf)].flat(2)
-  return tags.map((tag) => `${sender}: a claim of ${tag}`)
+  return tags.map((tag) => `${sender}: a claim of ${tag.toLowerCase()}`)
 }
 
 const tagOf = ({ tag }: { tag: string }): string => tag

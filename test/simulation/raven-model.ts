@@ -62,9 +62,10 @@ export class RavenModel {
     const low = Math.max(this.#maxOf(tag), Number(query.get('lastMax') ?? 0)) + 1
     const high = low + count - 1
     this.#max.set(tag.toLowerCase(), high)
-    this.#checker.granted(`${tag}-${this.#node}`, from, low, high)
+    const series = this.#seriesOf(tag)
+    this.#checker.granted(series, from, low, high)
     const claim = query.get('claim')
-    if (claim) this.#answered(claim, `${tag}-${this.#node}`, low, high)
+    if (claim) this.#answered(claim, series, low, high)
     return {
       Prefix: `${tag}/`,
       Low: low,
@@ -85,7 +86,7 @@ export class RavenModel {
   ): void {
     if (this.#maxOf(tag) !== end || last > end) {
       this.#checker.excuse(
-        `${tag}-${this.#node}`,
+        this.#seriesOf(tag),
         last + 1,
         end,
         'given back to a server without tokens, which did not take it',
@@ -95,9 +96,13 @@ export class RavenModel {
     this.#max.set(tag.toLowerCase(), last)
     if (last === end) return
     // Otherwise the device could not know that its requests reach another node by now.
-    if (answeredBy === this.#node)
-      this.#checker.returned(`${tag}-${this.#node}`, from, last + 1, end)
-    else this.#checker.returnedAstray(`${tag}-${this.#node}`, last + 1, end)
+    if (answeredBy === this.#node) this.#checker.returned(this.#seriesOf(tag), from, last + 1, end)
+    else this.#checker.returnedAstray(this.#seriesOf(tag), last + 1, end)
+  }
+
+  /** Tags that differ in capitals are one tag. */
+  #seriesOf(tag: string): string {
+    return `${tag.toLowerCase()}-${this.#node}`
   }
 
   #maxOf(tag: string): number {

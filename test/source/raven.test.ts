@@ -104,7 +104,7 @@ describe('a claim', () => {
     expect(await refusal(source().claim(target, claim))).toMatchObject({
       code: 'no-hilo-server',
       noAnswer: true,
-      message: expect.stringContaining('another claim, perhaps from a cache'),
+      message: expect.stringContaining('it answers another claim; a cache'),
     })
     serve({ collections: [{ ...answer, ...odd }] })
     expect(await source().claimTogether([{ target, claim }])).toEqual([undefined])
@@ -116,14 +116,80 @@ describe('a claim', () => {
   })
 })
 
-describe('a claim is a POST, whose id no proxy logs', () => {
-  const NO_ROUTE = { ...REFUSAL, Type: 'Raven.Client.Exceptions.Routing.RouteNotFoundException' }
-  /** A RavenDB knows claims by GET only. */
-  const ravenDb = () => {
-    const fetch = vi.fn(async (_url: string, { method }: RequestInit) =>
+const NO_ROUTE = { ...REFUSAL, Type: 'Raven.Client.Exceptions.Routing.RouteNotFoundException' }
+
+/** As a RavenDB answers a GET: it repeats the tag, and grants as many as were asked for. */
+function granted(address: string, low = 33) {
+  const { searchParams } = new URL(address)
+  return Response.json(
+    {
+      ...answer,
+      Prefix: `${searchParams.get('tag')}/`,
+      Low: low,
+      High: low - 1 + Number(searchParams.get('lastBatchSize')),
+      Token: undefined,
+    },
+    { status: 201 },
+  )
+}
+
+describe('a RavenDB behind a cache that ignores the query of addresses', () => {
+  const ids = Array.from({ length: 40 }, (_, i) => `claim-${i}`)
+
+  /** Each id is of another device. @returns the claims that were answered with a range */
+  async function claimOf(collection: string): Promise<string[]> {
+    const cache = new Map<string, Response>()
+    vi.stubGlobal('fetch', async (url: string, { method }: RequestInit) => {
+      if (method === 'POST') return Response.json(NO_ROUTE, { status: 400 })
+      const path = new URL(url).pathname
+      if (!cache.has(path)) cache.set(path, granted(url))
+      return cache.get(path)!.clone()
+    })
+    const taken: string[] = []
+    for (const id of ids) {
+      const device = source()
+      const own = { ...target, collection }
+      await device.claim(own, { ...claim, id }).catch(() => {})
+      const outcome = await device.claim(own, { ...claim, id }).catch((error) => error)
+      if (outcome instanceof HiloError) expect(outcome).toMatchObject({ noAnswer: true })
+      else {
+        expect(outcome.range.prefix).toBe(`${collection}/`)
+        taken.push(id)
+      }
+    }
+    return taken
+  }
+
+  test('gives its numbers to the device that asked for them, and to no other', async () => {
+    expect(await claimOf('customerInvoices')).toEqual([ids[0]])
+  })
+
+  test('is found by the size of a range where a name has no letters', async () => {
+    const taken = await claimOf('日本')
+    expect(taken).toContain(ids[0])
+    expect(taken.length).toBeLessThan(ids.length / 2)
+  })
+})
+
+test.each([31, 33])(
+  'a RavenDB that grants %i numbers for 32 answers another claim',
+  async (size) => {
+    vi.stubGlobal('fetch', async (url: string, { method }: RequestInit) =>
       method === 'POST'
         ? Response.json(NO_ROUTE, { status: 400 })
-        : Response.json({ ...answer, Token: undefined }, { status: 201 }),
+        : granted(url.replace('lastBatchSize=32', `lastBatchSize=${size}`)),
+    )
+    const device = source()
+    await refusal(device.claim(target, claim))
+    expect(await refusal(device.claim(target, claim))).toMatchObject({ noAnswer: true })
+  },
+)
+
+describe('a claim is a POST, whose id no proxy logs', () => {
+  /** A RavenDB knows claims by GET only. */
+  const ravenDb = () => {
+    const fetch = vi.fn(async (url: string, { method }: RequestInit) =>
+      method === 'POST' ? Response.json(NO_ROUTE, { status: 400 }) : granted(url),
     )
     vi.stubGlobal('fetch', fetch)
     return fetch
@@ -143,7 +209,7 @@ describe('a claim is a POST, whose id no proxy logs', () => {
   test('that a busy server refuses is no GET, whatever another claim has found', async () => {
     let refuseOther = () => {}
     const fetch = vi.fn(async (url: string, { method }: RequestInit) => {
-      if (method === 'GET') return Response.json({ ...answer, Token: undefined }, { status: 201 })
+      if (method === 'GET') return granted(url)
       if (fetch.mock.calls.length > 1) return Response.json(NO_ROUTE, { status: 400 })
       await new Promise<void>((resolve) => {
         refuseOther = resolve

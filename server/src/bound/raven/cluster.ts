@@ -7,6 +7,7 @@
 import { z } from 'zod'
 import type { Target } from '../../../../src/core/contract.js'
 import { HiloError, toFailure } from '../../../../src/core/errors.js'
+import { mark } from '../../../../src/core/mark.js'
 import { nextUrl, returnRequest } from '../../../../src/core/requests.js'
 import { readGrant } from '../../../../src/source/raven.js'
 import { CounterUnusable, UpstreamUnavailable } from '../../ledger/errors.js'
@@ -88,9 +89,9 @@ export function openRaven({ url, database, tag, ...files }: RavenAddress): Raven
   async function claimFrom(node: Node, count: number, lastMax: number): Promise<NewRange> {
     // RavenDB knows no ids of claims. With one, another server of ours could grant numbers that
     // came back to it, and this server gives ranges back without a token.
-    const claim = { lastBatchSize: count, lastMax }
-    const body = await get(node.url, nextUrl(node.url, target, claim))
-    const { range } = readGrant(body, node.url, { target, claim })
+    const marked = mark(tag, count, crypto.randomUUID())
+    const body = await get(node.url, nextUrl(node.url, target, marked, lastMax))
+    const { range } = readGrant(body, node.url, target, marked)
     const { from: low, to: high, serverTag } = range
     if (low <= lastMax)
       throw new CounterUnusable(
