@@ -164,6 +164,8 @@ export const GUARDS: Guard[] = [
   guard('H11 an answer names its claim', 'server/hilo-routes', '...{}'),
   guard('H11 the answer to another claim is no answer', 'source/raven'),
   guard('H11 a claim names each collection once', 'server/hilo-routes'),
+  guard('H37 an answer for another tag is no answer', 'source/raven'),
+  guard('H37 an answer with another mark is no answer', 'source/raven'),
 
   guard(
     'H12 only its page takes an offer back',
