@@ -558,6 +558,16 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 a hand-over begins above all that was heard', 'server/ledger/rules'),
   guard(
+    'H28 what a copy or a lost device told counts as heard',
+    'server/ledger/rules',
+    change('withOthers(row)', 'row'),
+  ),
+  guard(
+    'H28 who goes on with a series begins above what the lost device told before',
+    'server/ledger/rules',
+    'const row = stored',
+  ),
+  guard(
     'H28 who had a series does not get it handed over',
     'server/ledger/rules',
     change(' || ended?.id === row.grant', ''),
@@ -578,6 +588,7 @@ export const GUARDS: Guard[] = [
     'const range = ranges.at(-1)',
   ),
   guard('H28 a number of a range is given once', 'server/ledger/rules'),
+  guard('H28 a number that was heard of is in no range that is given later', 'server/ledger/rules'),
   guard(
     'H28 a number without a period is above those of ranges',
     'consecutive/ranges',

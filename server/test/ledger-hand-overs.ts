@@ -125,6 +125,58 @@ export function describeHandOvers(promise: Promises): void {
     expect((await ledger.series(database))[0]).toMatchObject({ doubtful: { from: 11, to: 12 } })
   })
 
+  promise('a series that goes on in a period that had ended keeps their order', async (bench) => {
+    const { token, given, tell, handOver } = await lostTill(bench)
+    const known = [
+      { period: '2026', first: 1, last: 124 },
+      { period: '2027', first: 1, last: 3 },
+    ]
+    await tell(token, 127, known)
+    await handOver({ period: '2026', last: 131 })
+    const { after } = await given({ device: 'Till 4' })
+    expect(after).toEqual({ last: 134, periods: [{ ...known[0], last: 131 }, known[1]] })
+  })
+
+  promise(
+    'what the lost device tells before the other one asks is not made again',
+    async (bench) => {
+      const { token, given, checkIn, tell, handOver } = await lostTill(bench)
+      const known = { period: '2026', first: 1, last: 124 }
+      const lost = await tell(token, 124, [known])
+      await handOver({ period: '2026' })
+      const told = [
+        { period: '2026', first: 125, last: 135 },
+        { period: '2027', first: 1, last: 2 },
+      ]
+      expect(await checkIn(lost, 137, told)).toMatchObject({ superseded: true })
+      const id = newId()
+      const periods = [{ ...known, last: 135 }, told[1]]
+      const taken = await given({ id, device: 'Till 4' })
+      expect(taken.after).toEqual({ last: 137, periods })
+      expect(await given({ id, device: 'Till 4' })).toEqual({ ...taken, isRepeat: true })
+      // What it tells later, the next one does not make again.
+      const later = { period: '2028', first: 1, last: 2 }
+      await checkIn(lost, 139, [later])
+      const next = { to: 'Till 5', period: '2027' }
+      expect(await handOver({ ...next, last: 1 })).toEqual({ refused: 'heard', least: 2 })
+      await handOver({ ...next, last: 2 })
+      expect((await given({ device: 'Till 5' })).after!.periods).toEqual([...periods, later])
+    },
+  )
+
+  promise('the same without periods', async (bench) => {
+    const { ledger, database } = bench
+    const { token, given, checkIn, tell, handOver } = await lostTill(bench)
+    const lost = await tell(token, 128)
+    await handOver()
+    await checkIn(lost, 140)
+    const after = { last: 140, periods: [{ period: '', first: 1, last: 140 }] }
+    const taken = await given({ device: 'Till 4' })
+    expect(taken.after).toEqual(after)
+    await tell(taken.token, 141)
+    expect((await ledger.series(database))[0]).toMatchObject({ last: 141, periods: [] })
+  })
+
   promise(
     'one that is closed, missing, or for a device with a series is not handed over',
     async (bench) => {

@@ -1,22 +1,34 @@
 /** What a ledger promises when a person gives a series numbers of an authority. */
 import { expect } from 'vitest'
-import type { SeriesRange } from '../src/ledger/ledger.js'
+import type { SeriesClaim, SeriesPeriod, SeriesRange } from '../src/ledger/ledger.js'
 import { AT, type Bench, newId, type Promises } from './ledger-bench.js'
 
 /** Two tills have the series A and B. */
 async function twoTills({ ledger, database }: Bench) {
-  const claim = async (collection = 'receipts') => {
-    const asked = { database, collection, id: newId(), device: 'Till', at: AT }
+  const claim = async (collection = 'receipts', device = 'Till', ended?: SeriesClaim['ended']) => {
+    const asked = { database, collection, id: newId(), device, ended, at: AT }
     const outcome = await ledger.claimSeries(asked)
     if ('refused' in outcome) throw new Error(outcome.refused)
     return outcome.token
   }
-  const checkIn = (token: string) =>
-    ledger.checkInSeries({ database, id: newId(), token, last: 0, at: AT + 1 })
+  const checkIn = (token: string, last = 0, periods?: SeriesPeriod[]) =>
+    ledger.checkInSeries({ database, id: newId(), token, last, periods, at: AT + 1 })
+  /** @returns the next token */
+  const tell = async (token: string, last: number, periods?: SeriesPeriod[]) => {
+    const result = await checkIn(token, last, periods)
+    if (result === 'unknown' || 'superseded' in result) throw new Error('The series has ended.')
+    return result.token
+  }
   const give = (letter: string, range: SeriesRange, collection = 'receipts') =>
     ledger.giveRange({ database: database.toUpperCase(), collection, letter, range })
-  return { a: await claim(), b: await claim(), claim, checkIn, give }
+  const close = (letter: string) => ledger.closeSeries({ ...RECEIPTS, database, letter, ...DONE })
+  const handOver = (letter: string, last: number, period: string) =>
+    ledger.handOverSeries({ ...RECEIPTS, database, letter, to: 'Till 4', last, period, ...DONE })
+  return { a: await claim(), b: await claim(), claim, checkIn, tell, give, close, handOver }
 }
+
+const RECEIPTS = { collection: 'receipts' }
+const DONE = { by: 'anna', reason: 'the till was stolen', at: AT + 5 }
 
 export function describeRanges(promise: Promises): void {
   promise('its device hears of it with the next check-in, and the list has it', async (bench) => {
@@ -73,6 +85,89 @@ export function describeRanges(promise: Promises): void {
       expect(done.filter((each) => 'refused' in each && each.refused === 'overlap')).toHaveLength(3)
       const given = (await bench.ledger.series(database)).flatMap(({ ranges }) => ranges)
       expect(given).toHaveLength(1)
+    },
+  )
+
+  promise(
+    'after a restore, a range whose numbers were heard of goes to no other series',
+    async (bench) => {
+      const { a, tell, give } = await twoTills(bench)
+      // The ledger forgot that it gave the range. The device has it, and goes on.
+      await tell(a, 1, [{ period: '2001-3000', first: 2001, last: 2001 }])
+      const refused = { refused: 'heard', letter: 'A', from: 2001, to: 3000 }
+      expect(await give('B', { from: 2001, to: 3000 })).toEqual(refused)
+      // What is left of it is the device's, too.
+      expect(await give('B', { from: 2002, to: 3000 })).toEqual(refused)
+      expect(await give('B', { from: 2999, to: 4000 })).toEqual(refused)
+      expect(await give('A', { from: 2001, to: 4000 })).toEqual(refused)
+      expect(await give('B', { from: 3001, to: 4000 })).toMatchObject({ letter: 'B' })
+      // The same range, so that the list has it again.
+      expect(await give('A', { from: 2001, to: 3000 })).toMatchObject({ letter: 'A' })
+      expect(await give('B', { from: 2002, to: 3000 })).toMatchObject({ refused: 'overlap' })
+    },
+  )
+
+  promise('a number that was heard of in no range is in no range later', async (bench) => {
+    const { a, b, claim, tell, give, close } = await twoTills(bench)
+    // The range that its device uses since is of its app.
+    await tell(await tell(a, 124), 125, [{ period: '8001-9000', first: 8001, last: 8001 }])
+    const mixed = [
+      { period: '', first: 501, last: 510 },
+      { period: '2026', first: 39, last: 200 },
+    ]
+    await tell(b, 12, mixed)
+    const heard = (letter: string, from: number, to: number) => ({
+      refused: 'heard',
+      letter,
+      from,
+      to,
+    })
+    await claim()
+    for (const letter of ['A', 'B', 'C']) {
+      expect(await give(letter, { from: 124, to: 150 })).toEqual(heard('A', 1, 124))
+      expect(await give(letter, { from: 505, to: 506 })).toEqual(heard('B', 501, 510))
+      expect(await give(letter, { from: 200, to: 300 })).toEqual(heard('B', 39, 200))
+    }
+    await close('A')
+    expect(await give('C', { from: 100, to: 101 })).toEqual(heard('A', 1, 124))
+    await claim('invoices')
+    expect(await give('A', { from: 100, to: 101 }, 'invoices')).toMatchObject({ letter: 'A' })
+    expect(await give('C', { from: 201, to: 500 })).toMatchObject({ letter: 'C' })
+    // The name of a fiscal year looks like a range. It is none: its numbers are others.
+    await claim()
+    const token = await claim()
+    await tell(token, 3, [{ period: '2026-2099', first: 1, last: 3 }])
+    expect(await give('D', { from: 2050, to: 2060 })).toMatchObject({ letter: 'D' })
+  })
+
+  promise(
+    'what a person stated, a lost device told, or a copy told was heard of, too',
+    async (bench) => {
+      const { a, b, claim, checkIn, tell, give, handOver } = await twoTills(bench)
+      const lost = await tell(a, 4, [{ period: '2001-3000', first: 2001, last: 2004 }])
+      await handOver('A', 2010, '2001-3000')
+      await claim()
+      await claim('receipts', 'Till 4')
+      const heard = (letter: string, from: number, to: number) => ({
+        refused: 'heard',
+        letter,
+        from,
+        to,
+      })
+      expect(await give('B', { from: 2005, to: 2006 })).toEqual(heard('A', 2001, 3000))
+      const later = { period: '4001-5000', first: 4001, last: 4002 }
+      expect(await checkIn(lost, 12, [later])).toMatchObject({ superseded: true })
+      // Also not to the device that goes on: it knows nothing of them.
+      for (const letter of ['A', 'B'])
+        expect(await give(letter, { from: 4001, to: 5000 })).toEqual(heard('A', 4001, 5000))
+
+      // Two copies of one device: the second one tells, and gets another series.
+      await tell(b, 5)
+      expect(await checkIn(b, 7)).toMatchObject({ superseded: true })
+      expect(await give('A', { from: 7, to: 8 })).toEqual(heard('B', 6, 7))
+      await claim('receipts', '', { letter: 'B', token: b, from: 6, to: 9 })
+      expect(await give('A', { from: 9, to: 10 })).toEqual(heard('B', 6, 9))
+      expect(await give('A', { from: 10, to: 20 })).toMatchObject({ letter: 'A' })
     },
   )
 }

@@ -1,6 +1,10 @@
 /** What clients and operators see of a database that was restored from a backup. */
-import { expect, test, vi } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { cpSync } from 'node:fs'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { openLedger } from '../src/index.js'
 import { grantTokens, newGrantId } from '../src/ledger/grant-token.js'
+import type { Ledger, Series } from '../src/ledger/ledger.js'
 import { newFolder, secretIn } from './folders.js'
 import { json, newHandler } from './handlers.js'
 
@@ -97,4 +101,44 @@ test('a token that another secret has signed proves nothing; it is counted', asy
     { database: 'Shop' },
     expect.stringContaining('another secret'),
   )
+})
+
+test('a range that was given after the backup goes to no other till, once a number is heard of', async () => {
+  const [lost, restored] = [newFolder(), newFolder()]
+  const at = Date.now()
+  const database = 'Shop'
+  const receipts = { database, collection: 'receipts' }
+  const range = { from: 310000002001, to: 310000003000, data: 'E31' }
+  const before = await openLedger({ create: true, dataDir: lost })
+  const claim = async (name: string) => {
+    const claimed = { ...receipts, id: randomUUID(), name, device: name, at }
+    return (await before.claimSeries(claimed)) as { token: string }
+  }
+  const [{ token }] = [await claim('T3'), await claim('T4')]
+  const tell = async (ledger: Ledger, token: string, last: number) => {
+    const periods = [{ period: '310000002001-310000003000', first: range.from, last: range.from }]
+    const told = { database, id: randomUUID(), token, last, ...(last > 0 && { periods }), at }
+    return ((await ledger.checkInSeries(told)) as { token: string }).token
+  }
+  await before.close()
+  cpSync(lost, restored, { recursive: true })
+
+  const last = await openLedger({ dataDir: lost })
+  await last.giveRange({ ...receipts, letter: 'T3', range })
+  const next = await tell(last, await tell(last, token, 0), 1)
+  await last.close()
+
+  const again = await openLedger({ dataDir: restored })
+  onTestFinished(() => again.close())
+  await tell(again, next, 1)
+  expect(await again.restored()).toEqual(['shop'])
+  await again.raiseFloors({ database, by: 1_000 })
+  const [{ ranges, periods }] = (await again.series(database)) as [Series]
+  expect([ranges, periods]).toMatchObject([[], [{ first: 310000002001, last: 310000002001 }]])
+  const { from, to } = range
+  const refused = { refused: 'heard', letter: 'T3', from, to }
+  expect(await again.giveRange({ ...receipts, letter: 'T4', range })).toEqual(refused)
+  expect(await again.giveRange({ ...receipts, letter: 'T3', range })).toMatchObject({
+    ranges: [range],
+  })
 })

@@ -158,6 +158,12 @@ export async function giveRange(
 
 function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
   switch (refusal.refused) {
+    case 'heard':
+      return (
+        `Series ${refusal.letter} has numbers from ${refusal.from} to ${refusal.to}, as the server ` +
+        'was told, and a number is given once. Give numbers that no series has. After a restore, ' +
+        'a range that was lost goes to the series that had it, as it was.'
+      )
     case 'overlap':
       return (
         `Series ${refusal.letter} has the numbers ${refusal.from} to ${refusal.to}, and a number ` +

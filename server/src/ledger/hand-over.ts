@@ -5,6 +5,7 @@
  */
 import { isRestored, type LedgerContext } from './core.js'
 import type { TokenContent } from './grant-token.js'
+import { joined, MOST_PERIODS, periodsOf, storedPeriods, withOthers } from './heard.js'
 import type {
   HandOverRefusal,
   Series,
@@ -13,17 +14,10 @@ import type {
   SeriesHandOver,
   SeriesMark,
   SeriesOutcome,
-  SeriesPeriod,
   SeriesRange,
 } from './ledger.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow, StoredHandOver } from './rows.js'
-
-/**
- * As many periods does the ledger keep of a series. Each takes some 40 bytes of a row that is
- * written at each check-in.
- */
-export const MOST_PERIODS = 1_000
 
 /**
  * @param rows with all series of the collection
@@ -44,7 +38,8 @@ export function handOver(
   )
   if (holds) return refuse({ refused: 'holder', letter: holds.name })
   const { to, by, reason, at, last, period } = request
-  const mark = markAfter(row, request)
+  // guard: H28 what a copy or a lost device told counts as heard
+  const mark = markAfter(withOthers(row), request)
   if ('refused' in mark) return refuse(mark)
   const tokenVersion = grant.tokenVersion + 1
   const { device: from, last: heard } = row
@@ -56,7 +51,8 @@ export function handOver(
     last: mark.last,
     // The other device begins a chain of its own.
     link: null,
-    periods: JSON.stringify(mark.periods.every(isPlace(mark)) ? [] : mark.periods),
+    periods: storedPeriods(mark.periods, mark.last),
+    toldByOthers: '[]',
     handOvers: JSON.stringify([...handOversOf(row), done]),
   }
   return {
@@ -66,7 +62,10 @@ export function handOver(
   }
 }
 
-/** How far the series has come, when `last` was its last number. */
+/**
+ * How far the series has come, when `last` was its last number.
+ * @param row with all that was heard of
+ */
 function markAfter(row: SeriesRow, { last, period }: SeriesHandOver): SeriesMark | HandOverRefusal {
   const periods = periodsOf(row)
   // A number of a period that is forgotten would be made again.
@@ -81,20 +80,8 @@ function markAfter(row: SeriesRow, { last, period }: SeriesHandOver): SeriesMark
   // guard: H28 a hand-over begins above all that was heard
   if (last < heard || made < least) return { refused: 'heard', least: heard + least - row.last }
   const after = { period, first: known?.first ?? Math.min(1, last), last }
-  return { last: made, periods: [...periods.filter((each) => each !== known), after] }
+  return { last: made, periods: joined(periods, [after]) }
 }
-
-/** The periods of a series; of one without periods its numbers as one. */
-function periodsOf({ periods, last }: SeriesRow): SeriesPeriod[] {
-  const known = JSON.parse(periods) as SeriesPeriod[]
-  return known.length > 0 || last === 0 ? known : [{ period: '', first: 1, last }]
-}
-
-/** Are the numbers of a period those of their places? */
-const isPlace =
-  (mark: { last: number }) =>
-  ({ period, first, last }: SeriesPeriod): boolean =>
-    period === '' && first === 1 && last === mark.last
 
 export const handOversOf = ({ handOvers }: SeriesRow): StoredHandOver[] => JSON.parse(handOvers)
 
@@ -145,9 +132,11 @@ export function takeOver(
   ended: TokenContent | undefined,
   { tokens }: Pick<LedgerContext, 'tokens'>,
 ): StepResult<SeriesOutcome | undefined> {
-  const [row] = rows.series.values()
-  const grant = row && rows.grants.get(row.grant)
-  if (!row || !grant || !isFor(row, claim, ended)) return { answer: undefined, changes: {} }
+  const [stored] = rows.series.values()
+  const grant = stored && rows.grants.get(stored.grant)
+  if (!stored || !grant || !isFor(stored, claim, ended)) return { answer: undefined, changes: {} }
+  // guard: H28 who goes on with a series begins above what the lost device told before
+  const row = withOthers(stored)
   const answered = (replaced: typeof grant, isRepeat: boolean): SeriesOutcome => ({
     letter: row.letter,
     name: row.name,

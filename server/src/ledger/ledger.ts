@@ -346,12 +346,13 @@ export interface SeriesGift extends CollectionKey {
 }
 
 /**
- * Why a range was not given. `overlap`: that series has some of its numbers. `crowded`: the series
- * has as many ranges as the ledger keeps.
+ * Why a range was not given. `overlap`: that series has a range with some of its numbers. `heard`:
+ * that series has made some of them, as the ledger was told. `crowded`: the series has as many
+ * ranges as the ledger keeps.
  */
 export type RangeRefusal =
   | { refused: 'missing' | 'closed' | 'crowded' }
-  | { refused: 'overlap'; letter: string; from: number; to: number }
+  | { refused: 'overlap' | 'heard'; letter: string; from: number; to: number }
 
 export interface SeriesClosing extends CollectionKey {
   /** `B` */
@@ -618,7 +619,10 @@ export interface SeriesRegister {
    */
   handOverSeries(handOver: SeriesHandOver): Promise<Series | HandOverRefusal>
 
-  /** Gives a range to a series, whose device hears of it with its next check-in. */
+  /**
+   * Gives a range to a series, whose device hears of it with its next check-in. No number of it may
+   * have been given or heard of, in any series of the collection.
+   */
   giveRange(gift: SeriesGift): Promise<Series | RangeRefusal>
 
   /** The series of a database, in the order of their collections and letters. */

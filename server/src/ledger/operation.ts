@@ -7,6 +7,7 @@ import { setImmediate } from 'node:timers'
 import { distinct, isSame, keyOf, keyText, lettersOf, normalized } from './collections.js'
 import { isRestored, type LedgerCore } from './core.js'
 import { toSeries } from './hand-over.js'
+import { periodsIn } from './heard.js'
 import type {
   CollectionKey,
   ExplainedGrant,
@@ -14,7 +15,6 @@ import type {
   Explanation,
   NumberQuestion,
   Operation,
-  SeriesPeriod,
 } from './ledger.js'
 import { raise } from './number-line.js'
 import { prune } from './prune.js'
@@ -179,11 +179,9 @@ function grantOf(number: number, row: GrantRow): ExplainedGrant {
 }
 
 function inSeries(number: number, row: SeriesRow, period: string | undefined): ExplainedSeries {
-  const { letter: series, device, last, periods, seenAt, ...end } = toSeries(row)
-  const { closed, doubtful, handedOver } = end
-  const marks: readonly SeriesPeriod[] =
-    periods.length > 0 ? periods : last > 0 ? [{ period: '', first: 1, last }] : []
-  const heard = marks.filter(
+  const known = toSeries(row)
+  const { letter: series, device, last, seenAt, closed, doubtful, handedOver } = known
+  const heard = periodsIn(known).filter(
     (mark) =>
       mark.first <= number && number <= mark.last && (period ?? mark.period) === mark.period,
   )

@@ -106,6 +106,8 @@ export interface SeriesRow extends CollectionKey {
   last: number
   /** JSON: how far each period has come, the newest last. */
   periods: string
+  /** JSON: `SeriesPeriod[]` that a copy of the device, or one that had the series, has told. */
+  toldByOthers: string
   registeredAt: number
   seenAt: number
   closedAt: number | null

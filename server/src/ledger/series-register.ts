@@ -5,6 +5,7 @@
 import { keyText, lettersOf, normalized } from './collections.js'
 import { type LedgerCore, selectionOfShown } from './core.js'
 import { handOver, handOversOf, isFor, rangesOf, takeOver, toSeries } from './hand-over.js'
+import { heardIn } from './heard.js'
 import type {
   CollectionKey,
   RangeRefusal,
@@ -13,6 +14,7 @@ import type {
   SeriesClosing,
   SeriesGift,
   SeriesOutcome,
+  SeriesRange,
   SeriesRegister,
   SeriesRenaming,
 } from './ledger.js'
@@ -149,16 +151,25 @@ function giveRange(
   const row = rows.series.get(grant)
   if (!row) return refuse({ refused: 'missing' })
   if (row.closedAt !== null) return refuse({ refused: 'closed' })
-  // guard: H28 a number of a range is given once
-  for (const each of rows.series.values())
-    for (const other of rangesOf(each))
-      if (range.from <= other.to && other.from <= range.to)
-        return refuse({ refused: 'overlap', letter: each.name, from: other.from, to: other.to })
+  for (const each of rows.series.values()) {
+    const letter = each.name
+    const given = rangesOf(each).find(overlaps(range))
+    // guard: H28 a number of a range is given once
+    if (given) return refuse({ refused: 'overlap', letter, from: given.from, to: given.to })
+    const heard = heardIn(each, each === row ? range : undefined).find(overlaps(range))
+    // guard: H28 a number that was heard of is in no range that is given later
+    if (heard) return refuse({ refused: 'heard', letter, ...heard })
+  }
   const ranges = [...rangesOf(row), range].sort((a, b) => a.from - b.from)
   if (ranges.length > MOST_RANGES) return refuse({ refused: 'crowded' })
   const changed: SeriesRow = { ...row, ranges: JSON.stringify(ranges) }
   return { answer: changed, changes: { series: [changed] } }
 }
+
+const overlaps =
+  (range: SeriesRange) =>
+  (other: Pick<SeriesRange, 'from' | 'to'>): boolean =>
+    range.from <= other.to && other.from <= range.to
 
 /** The first closing counts. Undefined: there is no such series. */
 export function closeSeries(

@@ -7,14 +7,14 @@ import { grantClaims } from './claim.js'
 import { keyText, lettersOf } from './collections.js'
 import { type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
-import { givenTo, handOverOf, MOST_PERIODS, toSeries, withLost } from './hand-over.js'
+import { givenTo, handOverOf, toSeries, withLost } from './hand-over.js'
+import { withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
   Series,
   SeriesCheckIn,
   SeriesClaim,
   SeriesOutcome,
-  SeriesPeriod,
   SeriesResult,
 } from './ledger.js'
 import { MAX_NUMBER } from './number-line.js'
@@ -77,6 +77,7 @@ export function claimSeries(
       device,
       last: 0,
       periods: '[]',
+      toldByOthers: '[]',
       registeredAt: at,
       seenAt: at,
       closedAt: null,
@@ -102,7 +103,7 @@ export function checkInSeries(
   { tokens, bound }: Pick<LedgerContext, 'tokens' | 'bound'>,
 ): StepResult<SeriesResult> {
   if (!token) return { answer: 'unknown', changes: {} }
-  const { database, id, last, periods = [], at } = request
+  const { database, id, at } = request
   const grant = rows.grants.get(token.id)
   const row = rows.series.get(token.id)
   const restored = provenBy(rows, [{ database, shown: [{ token }] }], bound)
@@ -113,20 +114,17 @@ export function checkInSeries(
   // guard: H28 a copy of a device does not go on with its series
   if (!replaced) {
     const handedOver = handOverOf(row, token)
-    if (!handedOver) return { answer: { superseded: true, last: row.last }, changes: {} }
+    const heard = withToldByOther(row, request, handedOver?.heard ?? row.last)
+    const changes = heard === row ? {} : { series: [heard] }
+    if (!handedOver) return { answer: { superseded: true, last: row.last }, changes }
     const { made, tokenVersion, claim, ...done } = handedOver
-    const lost = withLost(row, handedOver, request)
+    const lost = withLost(heard, handedOver, request)
     return {
       answer: { superseded: true, last: done.heard, handedOver: done },
       changes: { series: [lost] },
     }
   }
-  const told: SeriesRow = {
-    ...row,
-    last: Math.max(row.last, last),
-    periods: withPeriods(row.periods, periods),
-    seenAt: Math.max(row.seenAt, at),
-  }
+  const told: SeriesRow = { ...withTold(row, request), seenAt: Math.max(row.seenAt, at) }
   const isNew = replaced !== known
   // guard: H28 a device that has changed what the server heard of makes no number
   const seen = isNew && isRewritten(row, request.heard) ? rewritten(told) : withLink(told, request)
@@ -165,21 +163,6 @@ function withLink(row: SeriesRow, { link, last }: Pick<SeriesCheckIn, 'link' | '
   return link && row.closedAt === null
     ? { ...row, link: JSON.stringify({ last, at: link.at, hash: link.hash }) }
     : row
-}
-
-/** @param stored JSON */
-function withPeriods(stored: string, told: readonly SeriesPeriod[]): string {
-  if (told.length === 0) return stored
-  const known = new Map((JSON.parse(stored) as SeriesPeriod[]).map((each) => [each.period, each]))
-  for (const { period, first, last } of told) {
-    const before = known.get(period) ?? { first, last }
-    known.set(period, {
-      period,
-      first: Math.min(first, before.first),
-      last: Math.max(last, before.last),
-    })
-  }
-  return JSON.stringify([...known.values()].slice(-MOST_PERIODS))
 }
 
 /** The register of series is kept for good, however long nothing is heard of a device. */

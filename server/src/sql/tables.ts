@@ -164,6 +164,7 @@ export const SERIES: Table<SeriesRow> = {
     device: ['device', 'text', 'changes'],
     last: ['last', 'count', 'changes'],
     periods: ['periods', 'text', 'changes'],
+    toldByOthers: ['told_by_others', 'text', 'changes'],
     registeredAt: ['registered_at', 'number', 'fixed'],
     seenAt: ['seen_at', 'number', 'changes'],
     closedAt: ['closed_at', 'number?', 'changes'],

@@ -15,6 +15,7 @@ const row: SeriesRow = {
   device: 'Till 3',
   last: 5,
   periods: '[]',
+  toldByOthers: '[]',
   registeredAt: 1,
   seenAt: 1,
   closedAt: null,
@@ -61,7 +62,7 @@ test('a claim is granted one number of the collection that counts the letters', 
   })
 })
 
-test('a check-in of the newest token replaces it; of an older one, it changes nothing', () => {
+test('a check-in of the newest token replaces it; of an older one, only what it told is kept', () => {
   const rows = rowsOf({ grants: [grantOf({ ...letter, tokenVersion: 3 })], series: [row] })
   const { answer, changes } = checkInSeries(rows, checkIn, content(3), contextOf())
   expect(answer).toEqual({ token: TOKENS.write({ ...content(4), database: 'shop' }) })
@@ -69,7 +70,12 @@ test('a check-in of the newest token replaces it; of an older one, it changes no
     grants: [{ tokenVersion: 4, checkIn: 'now' }],
     series: [{ ...row, last: 6, seenAt: 9 }],
   })
+  const toldByOthers = JSON.stringify([{ period: '', first: 6, last: 6 }])
   expect(checkInSeries(rows, checkIn, content(2), contextOf())).toEqual({
+    answer: { superseded: true, last: 5 },
+    changes: { series: [{ ...row, toldByOthers }] },
+  })
+  expect(checkInSeries(rows, { ...checkIn, last: 5 }, content(2), contextOf())).toEqual({
     answer: { superseded: true, last: 5 },
     changes: {},
   })

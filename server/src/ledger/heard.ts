@@ -1,0 +1,127 @@
+/**
+ * Of which numbers of a series the ledger has heard, from whomever: its device, a copy of that, or
+ * a device that had the series before. Pure.
+ */
+import type { Series, SeriesCheckIn, SeriesPeriod, SeriesRange } from './ledger.js'
+import type { SeriesRow } from './rows.js'
+
+/**
+ * As many periods does the ledger keep of a series. Each takes some 40 bytes of a row that is
+ * written at each check-in.
+ */
+export const MOST_PERIODS = 1_000
+
+type Told = Pick<SeriesCheckIn, 'last' | 'periods'>
+
+/** How far each period has come, when what was told is added to what is known. */
+export function joined(
+  known: readonly SeriesPeriod[],
+  told: readonly SeriesPeriod[],
+): SeriesPeriod[] {
+  const periods = new Map(known.map((each) => [each.period, each]))
+  for (const { period, first, last } of told) {
+    const before = periods.get(period) ?? { first, last }
+    periods.set(period, {
+      period,
+      first: Math.min(first, before.first),
+      last: Math.max(last, before.last),
+    })
+  }
+  return [...periods.values()].slice(-MOST_PERIODS)
+}
+
+/** The periods of a series; of one without periods its numbers as one. */
+export const periodsIn = ({
+  periods,
+  last,
+}: Pick<Series, 'periods' | 'last'>): readonly SeriesPeriod[] =>
+  periods.length > 0 || last === 0 ? periods : [{ period: '', first: 1, last }]
+
+/** The same, of the row of a series. */
+export const periodsOf = ({ periods, last }: SeriesRow): readonly SeriesPeriod[] =>
+  periodsIn({ periods: JSON.parse(periods), last })
+
+/** Nothing where the numbers are those of their places: 1 to `last`. */
+export const storedPeriods = (periods: readonly SeriesPeriod[], last: number): string =>
+  JSON.stringify(
+    periods.every((each) => each.period === '' && each.first === 1 && each.last === last)
+      ? []
+      : periods,
+  )
+
+/**
+ * The numbers that a check-in names. Without periods they are those of their places.
+ * @param heard so many had been heard of before
+ */
+function toldIn({ last, periods = [] }: Told, heard: number): readonly SeriesPeriod[] {
+  const isPlain = periods.length === 0 && last > heard
+  return isPlain ? [{ period: '', first: heard + 1, last }] : periods
+}
+
+/** The series when the device that holds it has told of its numbers. */
+export function withTold(row: SeriesRow, told: Told): SeriesRow {
+  const last = Math.max(row.last, told.last)
+  const periods = joined(periodsOf(row), toldIn(told, row.last))
+  return { ...row, last, periods: storedPeriods(periods, last) }
+}
+
+const othersOf = ({ toldByOthers }: SeriesRow): SeriesPeriod[] => JSON.parse(toldByOthers)
+
+/**
+ * The series when a device has told of its numbers that does not hold it any more.
+ * @param heard how many numbers it had told of while it did
+ */
+export function withToldByOther(row: SeriesRow, told: Told, heard: number): SeriesRow {
+  const beside = toldIn(told, heard).filter(isBeside(periodsOf(row)))
+  const toldByOthers = JSON.stringify(joined(othersOf(row), beside))
+  return toldByOthers === row.toldByOthers ? row : { ...row, toldByOthers }
+}
+
+const isBeside =
+  (known: readonly SeriesPeriod[]) =>
+  ({ period, first, last }: SeriesPeriod): boolean =>
+    !known.some((each) => each.period === period && each.first <= first && last <= each.last)
+
+/** The series as if its own device had told of all that was heard. */
+export function withOthers(row: SeriesRow): SeriesRow {
+  const others = othersOf(row)
+  if (others.length === 0) return row
+  const own = periodsOf(row)
+  const periods = joined(own, others)
+  const more = periods.map(
+    ({ period, first, last }) =>
+      last - (own.find((each) => each.period === period)?.last ?? first - 1),
+  )
+  const last = more.reduce((sum, each) => sum + each, row.last)
+  return { ...row, last, periods: storedPeriods(periods, last), toldByOthers: '[]' }
+}
+
+type Span = Pick<SeriesRange, 'from' | 'to'>
+
+/**
+ * The numbers of an authority's range, where a period has the name of one: `2001-3000`. Its device
+ * has all of it, also where the ledger has forgotten that.
+ */
+export function rangeNamed({ period, first, last }: SeriesPeriod): Span | undefined {
+  const [from = 0, to = 0] = (/^(\d+)-(\d+)$/.exec(period) ?? []).slice(1).map(Number)
+  // The name of a fiscal year looks like a range, too: 2026-2027.
+  return from <= first && last <= to ? { from, to } : undefined
+}
+
+export const rangeName = ({ from, to }: Span): string => `${from}-${to}`
+
+/**
+ * Numbers that no other series may get.
+ * @param again a range that this series gets. If its own device has numbers of exactly this one,
+ * it goes on above them
+ */
+export function heardIn(row: SeriesRow, again: Span | undefined): Span[] {
+  const { doubtfulFrom: first, doubtfulTo: last } = row
+  const own = periodsOf(row).filter(({ period }) => !again || period !== rangeName(again))
+  // Without periods, numbers are places.
+  const doubtful =
+    row.periods === '[]' && first !== null ? [{ period: '', first, last: last! }] : []
+  return [...own, ...othersOf(row), ...doubtful].map(
+    (each) => rangeNamed(each) ?? { from: each.first, to: each.last },
+  )
+}
