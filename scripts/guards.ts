@@ -558,6 +558,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 a hand-over begins above all that was heard', 'server/ledger/rules'),
   guard(
+    'H28 a hand-over is of a period that is known, or that a person calls new',
+    'server/ledger/rules',
+    "const period = asked ?? ''",
+  ),
+  guard(
     'H28 what a copy or a lost device told counts as heard',
     'server/ledger/rules',
     change('withOthers(row)', 'row'),
@@ -567,6 +572,7 @@ export const GUARDS: Guard[] = [
     'server/ledger/rules',
     'const row = stored',
   ),
+  guard('H28 a hand-over is shown before it is done', 'server/hand-over-command'),
   guard(
     'H28 who had a series does not get it handed over',
     'server/ledger/rules',

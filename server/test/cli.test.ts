@@ -691,11 +691,13 @@ describe('series', () => {
         code: 1,
         stderr: expect.stringContaining(message),
       })
-    expect((await run(...over, '--last', '131', '--collection', 'bills')).stdout).toMatch(
-      /^Series A of 'bills' goes to Till 4, .* and goes on at 132\. The token that Till 3 had/,
+    const bills = [...over, '--collection', 'bills', '--no-period', '--last']
+    expect((await run(...bills, '131', '--yes')).stdout).toMatch(
+      /\nSeries A of 'bills' goes to Till 4, .* and goes on at 132\. The token that Till 3 had/,
     )
-    expect((await run(...over, '--last', '130', '--collection', 'bills')).stderr).toContain(
-      'at least 131',
+    expect((await run(...bills, '130')).stderr).toContain('at least 131')
+    expect((await run(...bills, '131')).stdout).toMatch(
+      /^Nothing was changed: anna has done exactly this \S+Z, and Till 4 gets series A of 'bills'/,
     )
     expect((await run()).stdout).toMatch(/bills .* by anna, Till 3 to Till 4: stolen +-\n/)
     const give = ['--give', 'A', '--collection', 'bills']
@@ -709,6 +711,10 @@ describe('series', () => {
       [[...give, '--range', '3000-2001'], '--give needs a --range such as 2001-3000'],
       [[...give, '--range', '1-9', '--until', '2027-02-30'], '--until is a day'],
       [[...give, '--range', '3000-4000'], 'Series A has the numbers 2001 to 3000'],
+      [
+        [...give, '--range', '100-200'],
+        'Series A has numbers from 1 to 131, as the server was told',
+      ],
       [['--give', 'A', '--collection', 'receipts', '--range', '1-9'], 'a closed series never'],
     ]
     for (const [args, message] of notGiven)

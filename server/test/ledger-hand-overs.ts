@@ -111,7 +111,7 @@ export function describeHandOvers(promise: Promises): void {
       { period: '2027', first: 1, last: 3 },
     ]
     const first = await tell(token, 10, known)
-    expect(await handOver({ last: 5 })).toEqual({ refused: 'periods' })
+    expect(await handOver({ last: 5 })).toEqual({ refused: 'periods', known: ['2026', '2027'] })
     expect(await handOver({ period: '2027', last: 2 })).toEqual({ refused: 'heard', least: 3 })
     const lost = await tell(first, 10)
     await handOver({ period: '2027', last: 5 })
@@ -125,6 +125,50 @@ export function describeHandOvers(promise: Promises): void {
     expect((await ledger.series(database))[0]).toMatchObject({ doubtful: { from: 11, to: 12 } })
   })
 
+  promise(
+    'of a till that never reported, a person says which period it had, or that it had none',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { given, handOver } = await lostTill(bench)
+      const unknown = { refused: 'periods', known: [] }
+      expect(await handOver({ period: undefined })).toEqual(unknown)
+      expect(await handOver({ period: undefined, newPeriod: true })).toEqual(unknown)
+      expect(await handOver({ period: '2027' })).toEqual(unknown)
+      const periods = [{ period: '2027', first: 1, last: 131 }]
+      expect(await handOver({ period: '2027', newPeriod: true })).toMatchObject({ periods })
+      expect((await given({ device: 'Till 4' })).after).toEqual({ last: 131, periods })
+      await given({ name: 'T5', device: 'Till 5' })
+      const plain = await handOver({ letter: 'T5', to: 'Till 6', period: '' })
+      expect(plain).toMatchObject({ last: 131, periods: [] })
+      expect((await ledger.series(database))[1]!.handedOver).toMatchObject({ period: '' })
+    },
+  )
+
+  promise(
+    'a period of which nothing was heard is refused, unless a person calls it new',
+    async (bench) => {
+      const { token, given, checkIn, tell, handOver } = await lostTill(bench)
+      const known = [
+        { period: '2025', first: 1, last: 901 },
+        { period: '2026', first: 1, last: 124 },
+      ]
+      const lost = await tell(token, 1025, known)
+      const refused = { refused: 'periods', known: ['2025', '2026'] }
+      for (const period of [undefined, '', '2062', '2026 ', 'FY2026'])
+        expect(await handOver({ period })).toEqual(refused)
+      // 2026 is known, so a person who calls it new speaks of another one.
+      expect(await handOver({ period: '2026', newPeriod: true })).toEqual(refused)
+      const third = { period: '2027', first: 1, last: 7 }
+      const asked = { period: '2027', newPeriod: true, last: 7 }
+      expect(await handOver(asked)).toMatchObject({ periods: [...known, third] })
+      expect((await given({ device: 'Till 4' })).after).toEqual({
+        last: 1032,
+        periods: [...known, third],
+      })
+      expect(await checkIn(lost, 1033, [{ ...third, last: 8 }])).toMatchObject({ superseded: true })
+    },
+  )
+
   promise('a series that goes on in a period that had ended keeps their order', async (bench) => {
     const { token, given, tell, handOver } = await lostTill(bench)
     const known = [
@@ -136,6 +180,79 @@ export function describeHandOvers(promise: Promises): void {
     const { after } = await given({ device: 'Till 4' })
     expect(after).toEqual({ last: 134, periods: [{ ...known[0], last: 131 }, known[1]] })
   })
+
+  promise('without periods none has to be said, and none can be', async (bench) => {
+    const { token, given, tell, handOver } = await lostTill(bench)
+    const lost = await tell(token, 5)
+    const refused = { refused: 'periods', known: [''] }
+    expect(await handOver({ period: '2027' })).toEqual(refused)
+    expect(await handOver({ period: '2027', newPeriod: true })).toEqual(refused)
+    expect(await handOver({ period: undefined, last: 7, dryRun: true })).toMatchObject({ last: 7 })
+    // Its app has made a number with a period since: the next one may be of it, or not.
+    await tell(lost, 6, [{ period: '2027', first: 1, last: 1 }])
+    const known = ['', '2027']
+    expect(await handOver({ period: undefined })).toEqual({ refused: 'periods', known })
+    expect(await handOver({ period: '', last: 7 })).toMatchObject({ last: 8 })
+    expect((await given({ device: 'Till 4' })).after!.periods).toEqual([
+      { period: '', first: 1, last: 7 },
+      { period: '2027', first: 1, last: 1 },
+    ])
+  })
+
+  promise('a range is a period that is known, and the stated number is in it', async (bench) => {
+    const { ledger, database } = bench
+    const { token, given, tell, handOver } = await lostTill(bench)
+    await ledger.giveRange({ database, ...KEY, range: { from: 2001, to: 3000 } })
+    const [period, known] = ['2001-3000', ['2001-3000']]
+    for (const asked of [{ period: undefined }, { period: '' }, { period: '2001-300' }])
+      expect(await handOver({ ...asked, last: 2005 })).toEqual({ refused: 'periods', known })
+    const outside = { refused: 'outside', from: 2001, to: 3000 }
+    for (const last of [131, 2000, 3001]) expect(await handOver({ period, last })).toEqual(outside)
+    await handOver({ period, last: 2005 })
+    const after = { last: 5, periods: [{ period, first: 2001, last: 2005 }] }
+    const taken = await given({ device: 'Till 4' })
+    expect(taken).toMatchObject({ after, ranges: [{ from: 2001, to: 3000 }] })
+    // One that only the app knows.
+    const range = { period: '4001-5000', first: 4001, last: 4002 }
+    await tell(taken.token, 7, [range])
+    const next = { to: 'Till 5', period: '4001-5000' }
+    expect(await handOver({ ...next, last: 131 })).toMatchObject({ refused: 'outside' })
+    await handOver({ ...next, last: 4010 })
+    expect((await given({ device: 'Till 5' })).after).toEqual({
+      last: 15,
+      periods: [after.periods[0], { ...range, last: 4010 }],
+    })
+    expect(token).not.toBe(taken.token)
+  })
+
+  promise('what would be done is told, and nothing is changed', async (bench) => {
+    const { ledger, database } = bench
+    const { token, given, tell, handOver } = await lostTill(bench)
+    const lost = await tell(token, 5)
+    const before = await ledger.series(database)
+    const planned = { device: 'Till 4', last: 131, handedOver: { from: 'Till 3', last: 131 } }
+    expect(await handOver({ dryRun: true })).toMatchObject(planned)
+    expect(await handOver({ dryRun: true, last: 4 })).toEqual({ refused: 'heard', least: 5 })
+    expect(await ledger.series(database)).toEqual(before)
+    expect((await given({ device: 'Till 4' })).name).toBe('B')
+    await tell(lost, 6)
+  })
+
+  promise(
+    'a hand-over that is repeated changes nothing, also when the other device has the series',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { token, given, tell, handOver } = await lostTill(bench)
+      await tell(token, 128)
+      const first = await handOver()
+      expect(await handOver({ at: AT + 9, by: 'bob' })).toEqual(first)
+      const taken = await given({ device: 'Till 4' })
+      const [listed] = await ledger.series(database)
+      expect(await handOver({ at: AT + 9 })).toEqual(listed)
+      await tell(taken.token, 132)
+      expect(await handOver({ at: AT + 9 })).toEqual({ refused: 'heard', least: 132 })
+    },
+  )
 
   promise(
     'what the lost device tells before the other one asks is not made again',

@@ -193,6 +193,18 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
   ['explainNumber', 200, shop('/hilo/explain?tag=receipts&number=3&series=A&period=')],
   ['explainNumber', 400, shop('/hilo/explain?tag=orders&number=0')],
   ['handOverSeries', 409, shop('/hilo/series/hand-over'), json({ ...STOLEN, to: 'B', last: 1 })],
+  [
+    'handOverSeries',
+    200,
+    shop('/hilo/series/hand-over'),
+    json({ ...STOLEN, to: 'B', last: 9, dryRun: true }),
+  ],
+  [
+    'handOverSeries',
+    409,
+    shop('/hilo/series/hand-over'),
+    json({ ...STOLEN, to: 'B', last: 9, period: '2027', newPeriod: true }),
+  ],
   ['handOverSeries', 200, shop('/hilo/series/hand-over'), json({ ...STOLEN, to: 'B', last: 9 })],
   ['closeSeries', 200, shop('/hilo/series/close'), json(STOLEN)],
   ['closeSeries', 404, shop('/hilo/series/close'), json({ ...STOLEN, series: 'Z' })],

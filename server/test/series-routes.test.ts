@@ -5,6 +5,7 @@ import { json, newHandler, testHere } from './handlers.js'
 const SERIES = '/databases/Shop/hilo/series'
 const CHECK_IN = `${SERIES}/checkin`
 const CLOSE = `${SERIES}/close`
+const HAND_OVER = `${SERIES}/hand-over`
 const STOLEN = { collection: 'receipts', series: 'A', by: 'anna', reason: 'stolen' }
 const id = (n: number) => `b3b34e5e-6f0f-4a52-8c4c-1f4be7d0a${String(n).padStart(3, '0')}`
 const till = (n: number, device?: string) =>
@@ -102,6 +103,34 @@ testHere('a series that was handed over goes on; the lost device hears of it', a
   )
 })
 
+test('a hand-over is of a period that is known, or called new, and may only be tried', async () => {
+  const { ask } = await newHandler()
+  const { token } = (await ask(SERIES, till(1, 'Till 3'))).body
+  const handOver = (more: object) =>
+    ask(HAND_OVER, json({ ...STOLEN, to: 'Till 4', last: 131, ...more }))
+  const refused = async (more: object, message: string) =>
+    expect(await handOver(more)).toMatchObject({
+      status: 409,
+      body: { Message: expect.stringContaining(message) },
+    })
+  await refused({}, 'no number of series A, so it does not know whether its numbers have a period')
+  await refused(
+    {},
+    'say "period": "2027" with "newPeriod": true. A-000131 has none: say "period": ""',
+  )
+  await refused({ period: '2027' }, 'no number of series A, so 2027 is no period that it knows')
+  const periods = [{ period: '2026', first: 1, last: 124 }]
+  await ask(CHECK_IN, json({ id: id(2), token, last: 124, periods }))
+  await refused({}, 'these periods of series A: 2026. Say with "period" of which "last" is')
+  await refused({ period: '2062' }, 'these periods of series A: 2026. 2062 is not one of them')
+  await refused({ period: '2026', last: 123 }, 'up to 124')
+  const planned = { status: 200, body: { device: 'Till 4', periods: [{ last: 131 }] } }
+  expect(await handOver({ period: '2026', dryRun: true })).toMatchObject(planned)
+  expect((await ask(SERIES)).body.series).toMatchObject([{ device: 'Till 3', periods }])
+  expect(await handOver({ period: '2026' })).toMatchObject(planned)
+  expect((await ask(SERIES)).body.series).toMatchObject([planned.body])
+})
+
 testHere('letters that raised floors have made long are taken as they were given', async () => {
   const { ask, ledger } = await newHandler()
   await ask(SERIES, till(1))
@@ -185,6 +214,14 @@ test.each([
   ['a closing by nobody', CLOSE, { ...STOLEN, by: undefined }, 400, 'is closed by JSON'],
   ['a long reason', CLOSE, { ...STOLEN, reason: 'é'.repeat(513) }, 400, 'up to 1024 bytes'],
   ['a closing of no letter', CLOSE, { ...STOLEN, series: 'a-' }, 400, 'is closed by JSON'],
+  ['a hand-over without a number', HAND_OVER, { ...STOLEN, to: 'B' }, 400, 'handed over by JSON'],
+  [
+    'a hand-over that is a text when it is tried',
+    HAND_OVER,
+    { ...STOLEN, to: 'B', last: 1, dryRun: 'yes' },
+    400,
+    'handed over by JSON',
+  ],
   ['a check-in without a token', CHECK_IN, { id: id(1), last: 1 }, 400, 'checks in by JSON'],
 ])('%s is refused, and gives no letter', async (_, path, body, status, message) => {
   const { ask } = await newHandler()

@@ -252,8 +252,12 @@ export interface SeriesHandOverRequest extends SeriesCloseRequest {
   to: string
   /** The last number that was made, as the documents themselves say. */
   last: number
-  /** Of which period. Default: the series has none. */
+  /** Of which period. Empty: it has none. Absent: nor has any number that the server heard of. */
   period?: string | undefined
+  /** The server has not heard of the period. Only then is one accepted that it does not know. */
+  newPeriod?: boolean | undefined
+  /** Changes nothing, and answers how the series would be. */
+  dryRun?: boolean | undefined
 }
 
 export interface ListedSeries {

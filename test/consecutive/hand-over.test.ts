@@ -12,14 +12,14 @@ beforeEach(async () => {
 afterEach(() => shop.close())
 
 /** A person hands T3 over to Till 4. */
-const handOver = (last: number, period = '') =>
+const handOver = (last: number, stated: { period?: string; newPeriod?: true } = { period: '' }) =>
   shop.ledger.handOverSeries({
     database: 'default',
     collection: 'receipts',
     letter: 'T3',
     to: 'Till 4',
     last,
-    period,
+    ...stated,
     by: 'anna',
     reason: 'the till was stolen',
     at: Date.UTC(2026, 10, 21),
@@ -44,7 +44,7 @@ test('a client hands it over by HTTP, above what was heard of it', async () => {
   const low = await post({ last: 1 })
   expect(low).toMatchObject({
     status: 409,
-    body: { Message: expect.stringMatching(/heard of: 2/) },
+    body: { Message: expect.stringMatching(/up to 2, /) },
   })
   expect((await post({ last: 5, period: '2027' })).status).toBe(409)
   expect(await post({ last: 5 })).toMatchObject({ status: 200, body: { series: 'T3' } })
@@ -152,7 +152,7 @@ inEachStore(() => {
     year = '2027'
     await idsOf(till3.receipts, 'c')
     till3.hilo.goOffline()
-    await handOver(3, '2027')
+    await handOver(3, { period: '2027' })
     const options = { ...series, device: 'Till 4', start: 1 }
     const till4 = openTill(shop, { name: newName(), series: options })
     expect(await idsOf(till4.receipts, 'x', 'y')).toEqual(['T3-2027-000004', 'T3-2027-000005'])
@@ -175,6 +175,22 @@ inEachStore(() => {
       ],
     })
   })
+})
+
+test('of a till that never reported, no number comes twice', async () => {
+  const series = { series: 'T3', ...yearly(() => '2027') }
+  const till3 = openTill(shop, { name: newName(), series: { ...series, device: 'Till 3' } })
+  await till3.receipts.prepare()
+  till3.hilo.goOffline()
+  const printed = await idsOf(till3.receipts, 'a', 'b', 'c')
+  expect((await registry())[0]).toMatchObject({ last: 0 })
+  const refused = { refused: 'periods', known: [] }
+  expect(await handOver(3, {})).toEqual(refused)
+  expect(await handOver(3, { period: '2072' })).toEqual(refused)
+  expect(await handOver(3, { period: '2027', newPeriod: true })).toMatchObject({ device: 'Till 4' })
+  const till4 = openTill(shop, { name: newName(), series: { ...series, device: 'Till 4' } })
+  printed.push(...(await idsOf(till4.receipts, 'x', 'y')))
+  expect(printed).toEqual([1, 2, 3, 4, 5].map((number) => `T3-2027-00000${number}`))
 })
 
 test('a device does not go on with a series that it had', async () => {

@@ -222,6 +222,7 @@ export class OwnServer {
         letter,
         to,
         period: known.period,
+        newPeriod: series?.periods.length === 0,
         last: Math.max(1, known.last + more),
         by: 'anna',
         reason: 'lost',

@@ -2,11 +2,11 @@
  * The command `raise-floor`: of one collection, or of a whole database that was restored.
  * Guarantees that a mistyped name raises nothing, unless somebody says that it is meant.
  */
-import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { checkTag } from '../http/messages.js'
 import type { OperatedLedger } from '../http/operated.js'
 import { checked, databaseName } from '../ledger/options.js'
+import { isConfirmed } from './confirm.js'
 import { operatedCommand, readNumber } from './flags.js'
 import { operate } from './ledger-commands.js'
 
@@ -126,13 +126,6 @@ async function confirm(
       : inDatabase.some((key) => isSame(key.collection, collection))
   if (isThere) return
   const problem = `There is no ${what} yet. There are: ${listed(there) || 'none'}.`
-  if (process.stdin.isTTY && (await isMeant(problem))) return
+  if (await isConfirmed(problem, 'Is the name right?')) return
   throw new Error(`${problem} Nothing was raised. If the name is right, add --yes.`)
-}
-
-async function isMeant(problem: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`${problem}\nIs the name right? (yes/no) `)
-  terminal.close()
-  return answer.trim().toLowerCase() === 'yes'
 }

@@ -6,8 +6,9 @@ import type { Command } from 'commander'
 import type { OperatedLedger } from '../http/operated.js'
 import type { Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
 import { operatedCommand, readNumber } from './flags.js'
+import { handOverSeries } from './hand-over.js'
 import { type Column, operate, table } from './ledger-commands.js'
-import { closeSeries, type Given, giveRange, handOverSeries, renameDevice } from './series-steps.js'
+import { closeSeries, type Given, giveRange, renameDevice } from './series-steps.js'
 
 export const seriesCommand = (): Command =>
   operatedCommand(
@@ -21,7 +22,10 @@ export const seriesCommand = (): Command =>
     .option('--rename <letter>', 'another name for the device of this series')
     .option('--to <device>', 'the other device, as its app names it, or the new name')
     .option('--last <number>', 'the last number that was made, of all documents', readNumber)
-    .option('--period <text>', 'the period of that number, where the series has periods')
+    .option('--period <text>', 'its period, one that the server has heard of')
+    .option('--new-period <text>', 'its period, one that the server has not heard of yet')
+    .option('--no-period', 'it has none: for a series of which the server has heard no number')
+    .option('--yes', 'hand it over, instead of saying only what would be done')
     .option('--give <letter>', 'this series gets a range of numbers that an authority gave')
     .option('--range <numbers>', 'which: 2001-3000')
     .option('--until <day>', 'the last day on which they are made: 2027-12-31')

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/messages.js'
 import type { OperatedLedger } from '../http/operated.js'
-import type { HandOverRefusal, RangeRefusal, Series } from '../ledger/ledger.js'
+import type { RangeRefusal, Series } from '../ledger/ledger.js'
 
 export interface Given {
   close?: string
@@ -15,7 +15,10 @@ export interface Given {
   rename?: string
   to?: string
   last?: number
-  period?: string
+  /** False: `--no-period`. */
+  period?: string | false
+  newPeriod?: string
+  yes?: boolean
   collection?: string
   reason?: string
   by?: string
@@ -57,75 +60,9 @@ export async function renameDevice(
 }
 
 /** @throws Error that says what a name may be */
-function checkName(name: string): void {
+export function checkName(name: string): void {
   if (!isNote(name, MAX_NAME_BYTES))
     throw new Error(`--to has up to ${MAX_NAME_BYTES} bytes of UTF-8, without control characters.`)
-}
-
-/** @throws Error when it was not handed over, with what to do */
-export async function handOverSeries(
-  ledger: OperatedLedger,
-  database: string,
-  letter: string,
-  given: Given,
-): Promise<string> {
-  const { reason, by } = signed('--hand-over', given)
-  const { to, last, period = '' } = given
-  if (!to || last === undefined)
-    throw new Error(
-      '--hand-over needs --to, the name of the device that goes on, and --last, the last number ' +
-        'that was made: look at the documents themselves. Nothing was changed.',
-    )
-  checkName(to)
-  const found = await find(ledger, database, letter, given.collection)
-  const done = await ledger.handOverSeries({
-    ...found,
-    to,
-    last,
-    period,
-    by,
-    reason,
-    at: Date.now(),
-  })
-  if ('refused' in done) throw new Error(`${whyNot(done, found, to)} Nothing was changed.`)
-  const from = found.device || 'the device that had it'
-  const ofPeriod = period && ` of ${period}`
-  return (
-    `Series ${found.letter} of '${found.collection}' goes to ${to}, which gets it when it asks ` +
-    `for a series, and goes on at ${last + 1}${ofPeriod}. The token that ${from} had is void. If ` +
-    `${from} comes back, what it has made after ${last}${ofPeriod} is doubtful, and it makes no ` +
-    'number of the series any more.\n'
-  )
-}
-
-function whyNot(refusal: HandOverRefusal, series: Series, to: string): string {
-  const { letter, periods, last } = series
-  switch (refusal.refused) {
-    case 'heard':
-      return (
-        `The server has heard of numbers of series ${letter} up to ${refusal.least}, from its ` +
-        `device or a copy. --last is the last number that was made: at least ${refusal.least}.`
-      )
-    case 'periods':
-      return periods.length > 0
-        ? `Series ${letter} has the periods ${periods.map(({ period }) => period).join(', ')}: ` +
-            'say with --period of which --last is.'
-        : `Series ${letter} has no periods, and ${last} numbers: leave --period out.`
-    case 'crowded':
-      return (
-        `Series ${letter} has had more periods than the server keeps, so a number of an old one ` +
-        `could be made again. Close it: ${to} gets a new series.`
-      )
-    case 'holder':
-      return (
-        `${to} has series ${refusal.letter} already, and goes on with it. If that one was lost, ` +
-        'close it first.'
-      )
-    case 'closed':
-      return `Series ${letter} is closed, and a closed series never goes on.`
-    case 'missing':
-      return `Series ${letter} is not there any more.`
-  }
 }
 
 /** @throws Error when it was not given, with what to do */
@@ -179,7 +116,10 @@ function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
 }
 
 /** @throws Error without a reason, or with what would need more than a line */
-function signed(flag: string, { reason, by = userName() }: Given): { reason: string; by: string } {
+export function signed(
+  flag: string,
+  { reason, by = userName() }: Given,
+): { reason: string; by: string } {
   if (!reason) throw new Error(`${flag} needs a --reason, which the list then shows.`)
   // As the server asks of a request. The list has a line per series.
   if (!isNote(reason, MAX_REASON_BYTES) || !isNote(by, MAX_NAME_BYTES))
@@ -191,7 +131,7 @@ function signed(flag: string, { reason, by = userName() }: Given): { reason: str
 }
 
 /** @throws Error when there is no such series, or more than one */
-async function find(
+export async function find(
   ledger: OperatedLedger,
   database: string,
   letter: string,

@@ -4,7 +4,7 @@
  */
 import { type ErrorAnswer, TOO_MANY } from '../../../src/core/wire.js'
 import { CounterUnusable, LedgerReplaced, LedgerUnavailable } from '../ledger/errors.js'
-import type { ClaimRefusal, ClaimRequest, HandOverRefusal, Series } from '../ledger/ledger.js'
+import type { ClaimRefusal, ClaimRequest, Series } from '../ledger/ledger.js'
 import { QueueFull } from './claim-queue.js'
 import type { FailureLog } from './log.js'
 
@@ -94,24 +94,6 @@ export const noSeries = (
     `There is no series ${letter} of '${collection}'. Nothing was ${undone}. GET …/hilo/series ` +
       'lists the series of a database.',
   )
-
-/** The command line says the same with its flags. */
-export function notHandedOver(letter: string, refusal: HandOverRefusal) {
-  const why = {
-    heard: `"last" is below what the server has heard of: ${'least' in refusal && refusal.least}`,
-    periods: '"period" has to be one that the series has, and absent where it has none',
-    crowded: 'it has had more periods than the server keeps. Close it',
-    holder: `the device has series ${'letter' in refusal && refusal.letter} already`,
-    closed: 'it is closed, and a closed series never goes on',
-    missing: 'it is not there',
-  }[refusal.refused]
-  return new Refusal(
-    'bad-request',
-    409,
-    'System.InvalidOperationException',
-    `Series ${letter} was not handed over: ${why}. Nothing was changed.`,
-  )
-}
 
 export function nameTaken({ letter, collection, device, registeredAt, last, closed }: Series) {
   const since = new Date(registeredAt).toISOString().slice(0, 10)

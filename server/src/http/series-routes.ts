@@ -19,6 +19,7 @@ import {
 } from '../../../src/core/wire.js'
 import { letterClaim } from '../ledger/series.js'
 import type { Access } from './access.js'
+import { notHandedOver } from './hand-over-words.js'
 import {
   answer,
   checkTag,
@@ -31,14 +32,7 @@ import {
 } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
-import {
-  badRequest,
-  claimRefused,
-  nameTaken,
-  noSeries,
-  notHandedOver,
-  quotaReached,
-} from './refusals.js'
+import { badRequest, claimRefused, nameTaken, noSeries, quotaReached } from './refusals.js'
 import { listed, resultBody } from './series-bodies.js'
 
 const MAX_PERIOD_BYTES = 64
@@ -91,6 +85,8 @@ const handOverBody = closeBody.extend({
   to: text(MAX_NAME_BYTES).min(1),
   last: z.int().min(1),
   period: text(MAX_PERIOD_BYTES).optional(),
+  newPeriod: z.boolean().optional(),
+  dryRun: z.boolean().optional(),
 }) satisfies z.ZodType<SeriesHandOverRequest>
 
 export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics: Metrics): Hono {
@@ -156,14 +152,14 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
     })
     .post('/hilo/series/hand-over', async (c) => {
       const { database, allow } = access.callerOf(c)
-      const { series: letter, period = '', ...given } = await readHandOverBody(c)
+      const { series: letter, ...given } = await readHandOverBody(c)
       const { collection } = given
       await allow({ action: 'series-hand-over', tag: collection, count: 0 })
       const at = Date.now()
-      const done = await ledger.handOverSeries({ database, letter, period, ...given, at })
+      const done = await ledger.handOverSeries({ database, letter, ...given, at })
       if ('refused' in done && done.refused === 'missing')
         throw noSeries(letter, collection, 'handed over')
-      if ('refused' in done) throw notHandedOver(letter, done)
+      if ('refused' in done) throw notHandedOver(done, { letter, ...given })
       return answer(listed(done) satisfies ListedSeries)
     })
 }
@@ -210,8 +206,8 @@ async function readHandOverBody(c: Context): Promise<SeriesHandOverRequest> {
   if (!data)
     throw badRequest(
       'A series is handed over by JSON {"collection": "receipts", "series": "T3", ' +
-        '"to": "Till 4", "last": 131, "period"?: "2027", "by": "anna", ' +
-        '"reason": "the till was stolen"}. "last" is the last number that was made.',
+        '"to": "Till 4", "last": 131, "period"?: "2027", "newPeriod"?: true, "dryRun"?: true, ' +
+        '"by": "anna", "reason": "the till was stolen"}. "last" is the last number that was made.',
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
   return data

@@ -5,7 +5,15 @@
  */
 import { isRestored, type LedgerContext } from './core.js'
 import type { TokenContent } from './grant-token.js'
-import { joined, MOST_PERIODS, periodsOf, storedPeriods, withOthers } from './heard.js'
+import {
+  joined,
+  MOST_PERIODS,
+  periodsOf,
+  rangeName,
+  rangeNamed,
+  storedPeriods,
+  withOthers,
+} from './heard.js'
 import type {
   HandOverRefusal,
   Series,
@@ -37,13 +45,14 @@ export function handOver(
     (other) => other !== row && other.device === request.to && other.closedAt === null,
   )
   if (holds) return refuse({ refused: 'holder', letter: holds.name })
-  const { to, by, reason, at, last, period } = request
+  const { to, by, reason, at, last, dryRun } = request
+  if (isDone(row, request)) return { answer: row, changes: {} }
   // guard: H28 what a copy or a lost device told counts as heard
   const mark = markAfter(withOthers(row), request)
   if ('refused' in mark) return refuse(mark)
   const tokenVersion = grant.tokenVersion + 1
   const { device: from, last: heard } = row
-  const stated = { from, to, by, reason, at, heard, period, last }
+  const stated = { from, to, by, reason, at, heard, period: mark.period, last }
   const done: StoredHandOver = { ...stated, made: mark.last, tokenVersion }
   const changed: SeriesRow = {
     ...row,
@@ -55,6 +64,7 @@ export function handOver(
     toldByOthers: '[]',
     handOvers: JSON.stringify([...handOversOf(row), done]),
   }
+  if (dryRun) return { answer: changed, changes: {} }
   return {
     answer: changed,
     // guard: H28 a hand-over ends the token of the lost device
@@ -62,25 +72,72 @@ export function handOver(
   }
 }
 
+/** Was exactly this done, and nothing heard since? The request may have been repeated. */
+function isDone(row: SeriesRow, { to, last, period = '' }: SeriesHandOver): boolean {
+  const done = handOversOf(row).at(-1)
+  return (
+    done?.to === to &&
+    done.last === last &&
+    done.period === period &&
+    done.made === row.last &&
+    row.toldByOthers === '[]'
+  )
+}
+
 /**
  * How far the series has come, when `last` was its last number.
  * @param row with all that was heard of
  */
-function markAfter(row: SeriesRow, { last, period }: SeriesHandOver): SeriesMark | HandOverRefusal {
+function markAfter(
+  row: SeriesRow,
+  { last, period: asked, newPeriod = false }: SeriesHandOver,
+): (SeriesMark & { period: string }) | HandOverRefusal {
   const periods = periodsOf(row)
   // A number of a period that is forgotten would be made again.
   if (periods.length >= MOST_PERIODS) return { refused: 'crowded' }
-  const isPlain = periods.length === 1 && periods[0]!.period === ''
-  if (periods.length > 0 && isPlain !== (period === '')) return { refused: 'periods' }
+  // guard: H28 a hand-over is of a period that is known, or that a person calls new
+  const period = statedPeriod(row, asked, newPeriod)
+  if (period === undefined) return { refused: 'periods', known: namesIn(row) }
   const known = periods.find((each) => each.period === period)
-  const heard = known?.last ?? 0
+  const range =
+    rangesOf(row).find((each) => rangeName(each) === period) ?? (known && rangeNamed(known))
+  if (range && (last < range.from || range.to < last))
+    return { refused: 'outside', from: range.from, to: range.to }
+  const { from } = rangeNamed({ period, first: last, last }) ?? { from: 1 }
+  const first = known?.first ?? Math.min(from, last)
+  const heard = known?.last ?? Math.max(0, first - 1)
   const made = row.last + last - heard
   // A copy of the lost device may have told of numbers that it made.
   const least = Math.max(row.last, row.doubtfulTo ?? 0)
   // guard: H28 a hand-over begins above all that was heard
   if (last < heard || made < least) return { refused: 'heard', least: heard + least - row.last }
-  const after = { period, first: known?.first ?? Math.min(1, last), last }
-  return { last: made, periods: joined(periods, [after]) }
+  return { period, last: made, periods: joined(periods, [{ period, first, last }]) }
+}
+
+/** Periods of which numbers were heard, and ranges that were given. */
+const namesIn = (row: SeriesRow): string[] => [
+  ...new Set([...periodsOf(row).map(({ period }) => period), ...rangesOf(row).map(rangeName)]),
+]
+
+/**
+ * The period of which a person speaks. Undefined: that may be a mistake, and the other device would
+ * begin at 1, where its own numbers have another period.
+ */
+function statedPeriod(
+  row: SeriesRow,
+  period: string | undefined,
+  isNew: boolean,
+): string | undefined {
+  const heard = periodsOf(row).map((each) => each.period)
+  const names = namesIn(row)
+  const isPlain = heard.length > 0 && heard.every((each) => each === '')
+  if (period === undefined) return isPlain && names.length === 1 ? '' : undefined
+  const isStated = names.includes(period)
+    ? !(isNew && heard.includes(period))
+    : period === ''
+      ? names.length === 0
+      : isNew && !isPlain
+  return isStated ? period : undefined
 }
 
 export const handOversOf = ({ handOvers }: SeriesRow): StoredHandOver[] => JSON.parse(handOvers)

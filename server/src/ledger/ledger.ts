@@ -297,8 +297,12 @@ export interface SeriesHandOver extends CollectionKey {
   to: string
   /** The last number that was made, as the last document has it. */
   last: number
-  /** Its period. Empty: the series has none. */
-  period: string
+  /** Its period. Empty: it has none. Undefined: nor had any number that the ledger heard of. */
+  period?: string | undefined
+  /** The ledger has not heard of the period. Only then is one accepted that it does not know. */
+  newPeriod?: boolean | undefined
+  /** Changes nothing, and answers how the series would be. */
+  dryRun?: boolean | undefined
   by: string
   reason: string
   at: number
@@ -308,8 +312,10 @@ export interface SeriesHandOver extends CollectionKey {
  * One that was done. What the lost device has made besides is doubtful: numbers of that period
  * above `last`, and of other periods those that were not heard of.
  */
-export interface HandOver extends Omit<SeriesHandOver, 'database' | 'collection' | 'letter'> {
+export interface HandOver extends Pick<SeriesHandOver, 'to' | 'last' | 'by' | 'reason' | 'at'> {
   from: string
+  /** Empty: the series has none. */
+  period: string
   /** How many numbers the server had heard of, over all periods. */
   heard: number
 }
@@ -319,12 +325,16 @@ export interface HandOver extends Omit<SeriesHandOver, 'database' | 'collection'
  *
  * - `missing`: there is no series of that letter. `closed`: it is closed.
  * - `heard`: the server has heard of more. `least`: the lowest number that can be stated.
- * - `periods`: the series has periods, and this is none that it can go on in; or it has none.
+ * - `periods`: the stated period is none of those that are `known`, or nobody said one. Nothing is
+ *   known: the ledger has heard of no number.
+ * - `outside`: the period is a range, and the stated number is none of it.
  * - `crowded`: it has had more periods than the ledger keeps.
  * - `holder`: the device has a series that is not closed.
  */
 export type HandOverRefusal =
-  | { refused: 'missing' | 'closed' | 'periods' | 'crowded' }
+  | { refused: 'missing' | 'closed' | 'crowded' }
+  | { refused: 'periods'; known: string[] }
+  | { refused: 'outside'; from: number; to: number }
   | { refused: 'heard'; least: number }
   | { refused: 'holder'; letter: string }
 
@@ -615,7 +625,8 @@ export interface SeriesRegister {
 
   /**
    * Lets the named device go on with a series, above every number that the ledger has heard of. The
-   * token of the device that had it is void from then on.
+   * token of the device that had it is void from then on. If the same was done just before, it
+   * changes nothing.
    */
   handOverSeries(handOver: SeriesHandOver): Promise<Series | HandOverRefusal>
 

@@ -140,11 +140,27 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
       200,
       { refused: 'missing' },
     ])
-    const gift = { collection: 'receipts', letter: 'T3', range: { from: 9, to: 1 } }
+    const series = json({ claim: ID, collection: 'receipts', series: 'T3' })
+    await fetch(`${url}/databases/Shop/hilo/series`, series)
+    const handOver = (more: object) =>
+      operate('hand-over-series', { ...over, reason: 'stolen', ...more })
+    for (const more of [{}, { period: '2027' }, { newPeriod: true }])
+      expect(await handOver(more)).toEqual([200, { refused: 'periods', known: [] }])
+    expect(await handOver({ period: 2027 })).toMatchObject([400, {}])
+    const stated = { period: '2027', newPeriod: true }
+    expect(await handOver({ ...stated, dryRun: true })).toMatchObject([200, { device: 'Till 4' }])
+    expect(await operate('series')).toMatchObject([200, [{ letter: 'T3', device: '' }]])
+    expect(await handOver(stated)).toMatchObject([200, { device: 'Till 4' }])
+    const gift = { collection: 'receipts', letter: 'T4', range: { from: 9, to: 1 } }
     expect(await operate('give-range', gift)).toMatchObject([400, {}])
     expect(await operate('give-range', { ...gift, range: { from: 1, to: 9 } })).toEqual([
       200,
       { refused: 'missing' },
+    ])
+    const again = { ...gift, letter: 'T3', range: { from: 9, to: 20 } }
+    expect(await operate('give-range', again)).toEqual([
+      200,
+      { refused: 'heard', letter: 'T3', from: 1, to: 9 },
     ])
     expect(await operate('restore')).toMatchObject([400, {}])
   })
@@ -190,9 +206,15 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
     expect(await onSeries()).toMatch(/^receipts .* Till 3 /m)
     const why = ['--reason', 'stolen', '--by', 'anna']
     const to = ['--hand-over', letter, '--to', 'Till 4', '--last', '7']
-    expect(await onSeries(...to, ...why)).toContain('goes to Till 4')
+    expect(await onSeries(...to, ...why, '--yes')).toContain('say --no-period')
+    expect(await onSeries(...to, ...why, '--no-period')).toContain('To do it, add --yes.')
+    const done = await onSeries(...to, ...why, '--no-period', '--yes')
+    expect(done).toContain(`The next document is ${letter}-000008.\n`)
+    expect(done).toContain('goes to Till 4')
+    expect(await onSeries(...to, ...why, '--no-period')).toContain('has done exactly this')
     const range = ['--give', letter, '--range', '2001-3000', '--until', '2027-12-31']
     expect(await onSeries(...range)).toContain('has the numbers 2001 to 3000')
+    expect(await onSeries('--give', letter, '--range', '7-9')).toContain('has numbers from 1 to 7')
     expect(await onSeries('--rename', letter, '--to', 'Till 5')).toContain('Till 5')
     expect(await run(['drop', 'Shop'])).toContain(`are not closed: ${letter}`)
     expect(await onSeries('--close', letter, ...why)).toContain('closed, by anna')

@@ -1,0 +1,138 @@
+/**
+ * `series --hand-over`: another device goes on with the series of a lost one. Guarantees that
+ * somebody has seen which document comes next before anything is changed.
+ */
+import { type Terms, whyNotHandedOver } from '../http/hand-over-words.js'
+import { visible } from '../http/messages.js'
+import type { OperatedLedger } from '../http/operated.js'
+import { periodsIn, rangeNamed } from '../ledger/heard.js'
+import type { Series, SeriesPeriod } from '../ledger/ledger.js'
+import { isConfirmed } from './confirm.js'
+import { checkName, find, type Given, signed } from './series-steps.js'
+
+/** @throws Error when it was not handed over, with what to do */
+export async function handOverSeries(
+  ledger: OperatedLedger,
+  database: string,
+  letter: string,
+  given: Given,
+): Promise<string> {
+  const { reason, by } = signed('--hand-over', given)
+  const { to, last } = given
+  if (!to || last === undefined)
+    throw new Error(
+      '--hand-over needs --to, the name of the device that goes on, and --last, the last number ' +
+        'that was made: look at the documents themselves. Nothing was changed.',
+    )
+  checkName(to)
+  const stated = statedPeriod(given)
+  const found = await find(ledger, database, letter, given.collection)
+  const asked = { ...found, to, last, ...stated, by, reason, at: Date.now() }
+  const handOver = async (dryRun: boolean): Promise<Series> => {
+    const done = await ledger.handOverSeries({ ...asked, dryRun })
+    if (!('refused' in done)) return done
+    throw new Error(`${whyNotHandedOver(done, asked, FLAGS)} Nothing was changed.`)
+  }
+  const planned = await handOver(true)
+  if (planned.handedOver?.at === found.handedOver?.at) return doneBefore(found)
+  const plan = planOf(found, planned)
+  // guard: H28 a hand-over is shown before it is done
+  if (given.yes) process.stdout.write(plan)
+  else if (!(await isConfirmed(plan, 'Is this right?')))
+    throw new Error(
+      process.stdin.isTTY
+        ? 'Nothing was changed.'
+        : `${plan}Nothing was changed. To do it, add --yes.`,
+    )
+  return told(found, await handOver(false))
+}
+
+const FLAGS: Terms = {
+  last: '--last',
+  period: '--period',
+  newPeriod: (period) => `--new-period ${JSON.stringify(period)}`,
+  noPeriod: '--no-period',
+}
+
+/** @throws Error for a period that nobody can mean */
+function statedPeriod({ period, newPeriod }: Given): { period?: string; newPeriod?: boolean } {
+  if (period !== undefined && newPeriod !== undefined)
+    throw new Error(
+      '--period, --new-period and --no-period: give one of them. Nothing was changed.',
+    )
+  const named = newPeriod ?? period
+  if (named === '')
+    throw new Error('The period is empty. If the numbers have none, say --no-period.')
+  if (newPeriod !== newPeriod?.trim())
+    throw new Error('The new period begins or ends with a space. Nothing was changed.')
+  if (named === undefined) return {}
+  return named === false ? { period: '' } : { period: named, newPeriod: newPeriod !== undefined }
+}
+
+const nameOf = ({ device }: Series): string => visible(device || 'a device without a name')
+
+/** What will be done, and which document comes next, for whoever has to say yes. */
+function planOf(found: Series, planned: Series): string {
+  const { letter, collection } = found
+  const { last, period } = planned.handedOver!
+  const ofPeriod = period && ` of ${visible(period)}`
+  const heard = periodsIn(found).find((each) => each.period === period)?.last
+  const after = periodsIn(planned)
+  const stated = after.find((each) => each.period === period)!
+  const others = after.filter((each) => each !== stated && !isBare(each))
+  const lines = [
+    `Series ${letter} of '${collection}' goes from ${nameOf(found)} to ${nameOf(planned)}.`,
+    `The next document${isBare(stated) ? '' : ofPeriod} is ${nextOf(letter, highest(stated, after), isBare(stated))}.`,
+    `You say that number ${last}${ofPeriod} is the last one made. The server has heard of ` +
+      `${heard === undefined ? `no number${ofPeriod}` : `numbers up to ${heard}`}.`,
+    others.length > 0 &&
+      `In other periods it goes on with ${newest(others.map((each) => nextOf(letter, each)))}.`,
+    !isBare(stated) && 'Any other period begins at 1.',
+    'The app may write it in another form: compare period and number with the last document.',
+  ]
+  return `${lines.filter(Boolean).join('\n')}\n`
+}
+
+/** Is there no period in the text of its numbers? */
+const isBare = (each: SeriesPeriod): boolean => each.period === '' || rangeNamed(each) !== undefined
+
+/** Without a period the next number is above all. */
+const highest = (stated: SeriesPeriod, all: readonly SeriesPeriod[]): SeriesPeriod =>
+  isBare(stated) ? all.reduce((a, b) => (b.last > a.last ? b : a), stated) : stated
+
+const DIGITS = 6
+
+/** As the package itself writes it. */
+function nextOf(letter: string, mark: SeriesPeriod, isWithout = isBare(mark)): string {
+  const { period, last } = mark
+  if (rangeNamed(mark)?.to === last) return `the first one of a range above ${last}`
+  const number = String(last + 1).padStart(DIGITS, '0')
+  return visible([letter, ...(isWithout ? [] : [period]), number].join('-'))
+}
+
+/** How many periods the plan names at most. */
+const MOST_NAMED = 5
+
+const newest = (texts: readonly string[]): string =>
+  (texts.length > MOST_NAMED ? '…, ' : '') + texts.slice(-MOST_NAMED).join(', ')
+
+function told(found: Series, done: Series): string {
+  const { last, period } = done.handedOver!
+  const ofPeriod = period && ` of ${visible(period)}`
+  const from = nameOf(found)
+  return (
+    `Series ${found.letter} of '${found.collection}' goes to ${nameOf(done)}, which gets it when ` +
+    `it asks for a series, and goes on at ${last + 1}${ofPeriod}. The token that ${from} had is ` +
+    `void. If ${from} comes back, what it has made after ${last}${ofPeriod} is doubtful, and it ` +
+    'makes no number of the series any more.\n'
+  )
+}
+
+function doneBefore({ letter, collection, handedOver }: Series): string {
+  const { by, at, to, isTaken } = handedOver!
+  return (
+    `Nothing was changed: ${by} has done exactly this ${new Date(at).toISOString()}, and ` +
+    `${visible(to)} ${isTaken ? 'has' : 'gets'} series ${letter} of '${collection}'. If that ` +
+    'device was lost, too, hand the series over to a device of another name.\n'
+  )
+}

@@ -1,0 +1,153 @@
+/** `series --hand-over`: whoever hands a series over has seen which document comes next. */
+import { randomUUID } from 'node:crypto'
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { openLedger } from '../src/index.js'
+import type { SeriesPeriod } from '../src/ledger/ledger.js'
+import { newFolder } from './folders.js'
+import { runCli } from './run-cli.js'
+
+describe('series --hand-over', () => {
+  const WHY = ['--to', 'Till 4', '--reason', 'stolen', '--by', 'anna']
+
+  /** @param periods that the till with the series T3 has told. Undefined: it never reported */
+  async function lostTill(last = 0, periods?: SeriesPeriod[]) {
+    const data = newFolder()
+    const ledger = await openLedger({ create: true, dataDir: data })
+    const asked = { database: 'Shop', at: Date.now() }
+    const claim = { ...asked, collection: 'receipts', id: randomUUID(), name: 'T3' }
+    const series = await ledger.claimSeries({ ...claim, device: 'Till 3' })
+    if ('refused' in series) throw new Error(series.refused)
+    const { token } = series
+    if (last > 0) await ledger.checkInSeries({ ...asked, id: randomUUID(), token, last, periods })
+    await ledger.close()
+    const run = (...args: string[]) => runCli(['series', 'Shop', ...args, '--data', data])
+    return {
+      handOver: (...args: string[]) => run('--hand-over', 'T3', ...WHY, '--last', '131', ...args),
+      list: async () => (await run()).stdout,
+    }
+  }
+
+  test('of a till that never reported: nothing is done until its period was said', async () => {
+    const { handOver, list } = await lostTill()
+    const before = await list()
+    const refused: [string[], string][] = [
+      [[], 'no number of series T3, so it does not know whether its numbers have a period.'],
+      [
+        [],
+        'T3-2027-000131 has the period 2027: say --new-period "2027". T3-000131 has none: say --no-period.',
+      ],
+      [['--period', '2027'], 'no number of series T3, so 2027 is no period that it knows.'],
+      [['--period', ''], 'The period is empty. If the numbers have none, say --no-period.'],
+      [['--period', '2027', '--new-period', '2027'], 'give one of them'],
+      [['--new-period', '2027 '], 'The new period begins or ends with a space.'],
+    ]
+    for (const [args, message] of refused)
+      expect(await handOver(...args, '--yes')).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining(message),
+      })
+    expect(await list()).toBe(before)
+    const { code, stdout } = await handOver('--new-period', '2027', '--yes')
+    expect([code, stdout]).toEqual([
+      0,
+      "Series T3 of 'receipts' goes from Till 3 to Till 4.\n" +
+        'The next document of 2027 is T3-2027-000132.\n' +
+        'You say that number 131 of 2027 is the last one made. The server has heard of no ' +
+        'number of 2027.\n' +
+        'Any other period begins at 1.\n' +
+        'The app may write it in another form: compare period and number with the last ' +
+        'document.\n' +
+        "Series T3 of 'receipts' goes to Till 4, which gets it when it asks for a series, and " +
+        'goes on at 132 of 2027. The token that Till 3 had is void. If Till 3 comes back, what ' +
+        'it has made after 131 of 2027 is doubtful, and it makes no number of the series any ' +
+        'more.\n',
+    ])
+    expect(await list()).toContain('2027: 1 to 131')
+  })
+
+  test('of a period that is not known: refused, with those that are', async () => {
+    const { handOver, list } = await lostTill(1025, [
+      { period: '2025', first: 1, last: 901 },
+      { period: '2026', first: 1, last: 124 },
+    ])
+    const before = await list()
+    const known = 'The server has heard of these periods of series T3: 2025, 2026.'
+    const refused: [string[], string][] = [
+      [[], `${known} Say with --period of which --last is. Nothing was changed.`],
+      [['--no-period'], `${known} Say with --period of which of them --last is.`],
+      [['--period', '2062'], `${known} 2062 is not one of them.`],
+      [['--new-period', '2026'], `${known} 2026 is not new.`],
+      [['--period', '2025'], 'up to 901'],
+    ]
+    for (const [args, message] of refused)
+      expect(await handOver(...args, '--yes')).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining(message),
+      })
+    expect(await list()).toBe(before)
+    expect((await handOver('--period', '2026', '--yes')).stdout).toContain(
+      'The next document of 2026 is T3-2026-000132.\n' +
+        'You say that number 131 of 2026 is the last one made. The server has heard of ' +
+        'numbers up to 124.\n' +
+        'In other periods it goes on with T3-2025-000902.\n',
+    )
+  })
+
+  test('in a range, the next document has no period, and is in it', async () => {
+    const first = { period: '101-131', first: 101, last: 120 }
+    const { handOver } = await lostTill(20, [first])
+    expect((await handOver('--period', '101-131', '--last', '125')).stderr).toContain(
+      'The next document is T3-000126.\n' +
+        'You say that number 125 of 101-131 is the last one made.',
+    )
+    expect((await handOver('--period', '101-131')).stderr).toContain(
+      'The next document is the first one of a range above 131.\n',
+    )
+    expect((await handOver('--period', '101-131', '--last', '132')).stderr).toContain(
+      'The range 101-131 goes from 101 to 131: 132 is not in it. Nothing was changed.\n',
+    )
+    // All that is stated or was heard of in ranges is below.
+    const later = [
+      { ...first, last: 131 },
+      { period: '201-231', first: 201, last: 205 },
+    ]
+    expect((await (await lostTill(36, later)).handOver('--period', '101-131')).stderr).toMatch(
+      /^Series T3 .*\nThe next document is T3-000206\.\nYou say .* up to 131\.\nThe app may .*\n/,
+    )
+  })
+
+  test('without --yes it asks at the terminal, and elsewhere does nothing', async () => {
+    const { handOver, list } = await lostTill(124)
+    const before = await list()
+    const unsaid = await handOver()
+    expect(unsaid).toMatchObject({ code: 1, stdout: '' })
+    expect(unsaid.stderr).toMatch(
+      /^Series T3 .*\nThe next document is T3-000132\.\n(.*\n)*Nothing was changed\. To do it, add --yes\.\n$/,
+    )
+    for (const answer of ['no', '', 'y', 'of course']) {
+      const { code, stderr } = await atTerminal(`${answer}\n`, () => handOver())
+      expect([code, stderr.split('Is this right? (yes/no) ').length]).toEqual([1, 2])
+      expect(stderr).toContain('The next document is T3-000132.')
+      expect(stderr).toMatch(/\nIs this right\? \(yes\/no\) Nothing was changed\.\n$/)
+    }
+    expect(await list()).toBe(before)
+    const { code, stdout } = await atTerminal('yes\n', () => handOver())
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^Series T3 of .* goes on at 132\./)])
+  })
+})
+
+/** Runs a command with a terminal at which somebody types. */
+async function atTerminal<T>(typed: string, work: () => Promise<T>): Promise<T> {
+  const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
+  const terminal = Object.assign(new PassThrough(), { isTTY: true })
+  Object.defineProperty(process, 'stdin', { value: terminal, configurable: true })
+  terminal.write(typed)
+  try {
+    return await work()
+  } finally {
+    Object.defineProperty(process, 'stdin', stdin)
+  }
+}
