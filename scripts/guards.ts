@@ -596,6 +596,21 @@ export const GUARDS: Guard[] = [
   guard('H28 a number of a range is given once', 'server/ledger/rules'),
   guard('H28 a number that was heard of is in no range that is given later', 'server/ledger/rules'),
   guard(
+    'H28 a range makes no number below one of the device that had the series before',
+    'consecutive/hand-over',
+    'const above = last?.number ?? 0',
+  ),
+  guard(
+    'H28 a number without a period is above all that was made before a hand-over',
+    'consecutive/hand-over',
+    'const least = 0',
+  ),
+  guard(
+    'H28 each check-in tells of the period',
+    'consecutive/hand-over',
+    'const before: NumberRow | undefined = undefined',
+  ),
+  guard(
     'H28 a number without a period is above those of ranges',
     'consecutive/ranges',
     'const isAfterRange = false',

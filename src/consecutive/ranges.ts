@@ -4,6 +4,7 @@
  */
 import { HiloError } from '../core/errors.js'
 import type { NumberRange, NumberRow } from '../core/series-store.js'
+import type { SeriesMark } from '../core/wire.js'
 
 const DAY_MS = 86_400_000
 /** So many days before the end the app is told: an authority takes some to give a range. */
@@ -59,13 +60,16 @@ const leftIn = ({ from, to }: NumberRange, above: number): number =>
 
 /**
  * Where the next number is.
+ * @param after what the device made that had the series before
  * @throws HiloError `exhausted`
  */
 export function placeIn(
   ranges: readonly NumberRange[],
   last: Partial<Pick<NumberRow, 'number' | 'takenAt'>> | undefined,
+  after?: SeriesMark,
 ): { range: NumberRange; number: number; period: string; isBack: boolean } {
-  const above = last?.number ?? 0
+  // guard: H28 a range makes no number below one of the device that had the series before
+  const above = Math.max(last?.number ?? 0, highestOf(after, ranges))
   // guard: H28 a range makes no number above its end, and none after its last day
   const range = ranges.find((each) => leftIn(each, above) > 0 && !isOver(each))
   if (!range) throw exhausted(ranges, above)
@@ -74,6 +78,17 @@ export function placeIn(
   const isBack = now < takenAt && now.toDateString() !== takenAt.toDateString()
   return { range, number: Math.max(range.from, above + 1), period: periodOf(range), isBack }
 }
+
+/** The highest number that the device before has made: a person may have stated a wrong one. */
+export const highestOf = (after: SeriesMark | undefined, ranges: readonly NumberRange[]): number =>
+  Math.max(
+    0,
+    ...(after?.periods ?? []).map(({ period, last }) => {
+      const range = ranges.find((each) => periodOf(each) === period)
+      // It is none of its range, of which all may be used.
+      return range && last < range.from ? range.to : last
+    }),
+  )
 
 /** @param above numbers up to this one were made */
 export function restOf(ranges: readonly NumberRange[], above: number): Rest {

@@ -3,7 +3,7 @@ import { HiloError } from '../core/errors.js'
 import type { NumberRange, NumberRow } from '../core/series-store.js'
 import type { SeriesMark } from '../core/wire.js'
 import type { Sealed } from './links.js'
-import { placeIn, type Ranges, rangesOf } from './ranges.js'
+import { highestOf, placeIn, type Ranges, rangesOf } from './ranges.js'
 
 /** Makes the id of a number. */
 export type FormatNumber = (
@@ -65,7 +65,7 @@ export function newNumber(before: Before, make: Make): NumberRow {
   const { key, format, ranges, page, checkIn } = make
   const last = before.last ?? lastOf(after)
   const made = ranges
-    ? placeIn(rangesOf(ranges, given), last)
+    ? placeIn(rangesOf(ranges, given), last, after)
     : placeAfter({ ...before, last }, make)
   const { period, number, isBack, range } = made
   if (isBack && make.refusesBack) throw wentBack(period, last)
@@ -102,8 +102,10 @@ function placeAfter(
   const isAfterRange = period === '' && last?.range !== undefined
   const isBack = !isAfterRange && ofPeriod !== undefined && last?.period !== period
   const begin = isFirst && !last ? start : 1
-  const above = isAfterRange ? last : (ofPeriod ?? (period === '' ? lastOf(after) : undefined))
-  return { period, number: above ? above.number + 1 : begin, isBack }
+  // guard: H28 a number without a period is above all that was made before a hand-over
+  const least = period === '' ? highestOf(after, []) : 0
+  const above = Math.max(least, (isAfterRange ? last : ofPeriod)?.number ?? 0)
+  return { period, number: above ? above + 1 : begin, isBack }
 }
 
 /** The last number of a series that was handed over, or of one period of it. */
@@ -117,7 +119,7 @@ export function lastOf(
 
 /** How far each period of these numbers has come; undefined where numbers are places. */
 export function marksOf(
-  rows: readonly NumberRow[],
+  rows: readonly Pick<NumberRow, 'place' | 'period' | 'number'>[],
 ): { period: string; first: number; last: number }[] | undefined {
   const marks = new Map<string, { period: string; first: number; last: number }>()
   for (const { period, number } of rows) {

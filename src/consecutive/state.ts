@@ -11,7 +11,7 @@ import type {
   SeriesMark,
 } from '../core/wire.js'
 import { LINK_HASH } from '../core/wire.js'
-import { marksOf } from './rows.js'
+import { lastOf, marksOf } from './rows.js'
 
 export interface SeriesState {
   version: typeof STATE_VERSION
@@ -136,12 +136,15 @@ export const doubtfulIn = (reason: SeriesEnd): { from: number; to: number } | un
 
 /** The check-in that tells the server of these numbers. */
 export function checkInOf(
-  { told }: CurrentSeries,
+  { told, after }: CurrentSeries,
   rows: readonly NumberRow[],
   heard: NumberRow | undefined,
   id: string,
 ) {
-  const periods = marksOf(rows)
+  // A server that was restored may have forgotten of which period the last number was.
+  // guard: H28 each check-in tells of the period
+  const before = heard ?? lastOf(after)
+  const periods = marksOf(before ? [before, ...rows] : rows)
   const last = rows.at(-1)
   return {
     id,

@@ -170,8 +170,8 @@ export interface SeriesCheckInRequest {
   /** How many numbers this device has made in the series, over all periods. */
   last: number
   /**
-   * How far each period has come whose numbers are named here for the first time. Absent: the
-   * series counts 1, 2, 3 … without periods.
+   * How far each period has come whose numbers are named here for the first time, and that of the
+   * number before them. Absent: the series counts 1, 2, 3 … without periods.
    */
   periods?: SeriesPeriod[] | undefined
   /** The record of the number `last` in a chain, where it has one. */

@@ -1,5 +1,6 @@
 /** A lost till's series goes to another till: no number is made twice, and what may be is told. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ConsecutiveOptions } from '../../src/consecutive/index.js'
 import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
 import { idsOf, inEachStore, openTill, registry } from './devices.js'
@@ -191,6 +192,76 @@ test('of a till that never reported, no number comes twice', async () => {
   const till4 = openTill(shop, { name: newName(), series: { ...series, device: 'Till 4' } })
   printed.push(...(await idsOf(till4.receipts, 'x', 'y')))
   expect(printed).toEqual([1, 2, 3, 4, 5].map((number) => `T3-2027-00000${number}`))
+})
+
+describe('a series of ranges that was handed over', () => {
+  const ranges = [
+    { from: 1001, to: 1003 },
+    { from: 2001, to: 2003 },
+  ]
+  const till = (device: string, more: ConsecutiveOptions) =>
+    openTill(shop, { name: newName(), series: { device, series: 'T3', ...more } })
+
+  test('goes on above all of them, whichever a person speaks of', async () => {
+    const [, newest] = ranges
+    const till3 = till('Till 3', { ranges: [newest!] })
+    await idsOf(till3.receipts, 'a', 'b')
+    // The range before, of which the server has not heard: all of it was made, too.
+    expect(await handOver(1002, { period: '1001-1003', newPeriod: true })).toMatchObject({
+      letter: 'T3',
+    })
+    const till4 = till('Till 4', { ranges })
+    expect(await idsOf(till4.receipts, 'x')).toEqual(['T3-002003'])
+  })
+
+  test('goes on in the next one where a person stated a number that is in none', async () => {
+    await till('Till 3', { ranges }).receipts.prepare()
+    expect(await handOver(2, { period: '1001-1003', newPeriod: true })).toMatchObject({
+      letter: 'T3',
+    })
+    const till4 = till('Till 4', { ranges })
+    expect(await idsOf(till4.receipts, 'x')).toEqual(['T3-002001'])
+  })
+
+  test('goes on above all of them, also without ranges', async () => {
+    const till3 = till('Till 3', { ranges })
+    await idsOf(till3.receipts, 'a')
+    await handOver(1002, { period: '1001-1003' })
+    await shop.ledger.handOverSeries({
+      database: 'default',
+      collection: 'receipts',
+      letter: 'T3',
+      to: 'Till 4',
+      last: 1,
+      period: '7',
+      newPeriod: true,
+      by: 'anna',
+      reason: 'a book of receipts',
+      at: Date.now(),
+    })
+    const till4 = till('Till 4', {})
+    expect(await idsOf(till4.receipts, 'x', 'y')).toEqual(['T3-001003', 'T3-001004'])
+  })
+
+  test('goes on above them also where its first numbers were of none', async () => {
+    const [name, series] = [newName(), { device: 'Till 3', series: 'T3' }]
+    await idsOf(openTill(shop, { name, series }).receipts, 'a')
+    await idsOf(openTill(shop, { name, series: { ...series, ranges } }).receipts, 'b')
+    expect(await handOver(1)).toMatchObject({ periods: [{ last: 1 }, { last: 1001 }] })
+    expect(await idsOf(till('Till 4', {}).receipts, 'x')).toEqual(['T3-001002'])
+  })
+})
+
+test('each check-in tells of the period, so that a restored server knows it', async () => {
+  const series = { device: 'Till 3', series: 'T3', period: () => '2027' }
+  const till = openTill(shop, { name: newName(), series })
+  await idsOf(till.receipts, 'a', 'b')
+  till.hilo.goOffline()
+  shop.requests.length = 0
+  till.hilo.goOnline()
+  await expect
+    .poll(() => shop.requests.map(({ body }) => body))
+    .toMatchObject([{ last: 2, periods: [{ period: '2027', first: 2, last: 2 }] }])
 })
 
 test('a device does not go on with a series that it had', async () => {
