@@ -5,6 +5,8 @@
  *     npm run simulate                               100,000 schedules from a random seed
  *     npm run simulate -- --from 1 --schedules 500   as many, from a seed on
  *     npm run simulate -- --seed 42                  the whole schedule of one seed
+ *     npm run simulate -- --word clock-with-disk     with a word that is switched off, because its
+ *                                                    fault is known (known-faults.ts)
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -16,19 +18,23 @@ import {
   type Tally,
   table,
 } from '../test/simulation/report.js'
+import { wordNamed } from '../test/simulation/words.js'
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     schedules: { type: 'string', default: '100000' },
     from: { type: 'string' },
+    word: { type: 'string', multiple: true, default: [] },
     'until-failure': { type: 'boolean', default: false },
     processes: { type: 'string', default: String(availableParallelism()) },
   },
 })
 
+const words = values.word.map(wordNamed)
+
 if (values.seed !== undefined) {
-  const [outcome] = await tell([Number(values.seed)])
+  const [outcome] = await tell([Number(values.seed)], { words })
   console.log(story(outcome!))
   process.exitCode = outcome!.violations.length > 0 ? 1 : 0
 } else
@@ -54,6 +60,7 @@ async function playAll(schedules: number, from: number, processes: number): Prom
     from,
     schedules,
     processes,
+    words,
     progress,
     ...(values['until-failure'] && { mostFailures: 1 }),
   })

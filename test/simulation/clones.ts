@@ -8,7 +8,6 @@ import { callApp } from './app.js'
 import { collectionOf } from './claims.js'
 import type { Device } from './device.js'
 import { OwnServer, SOMEBODY } from './own-servers.js'
-import { EPOCH } from './realm.js'
 import { isCalm } from './set-back.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
@@ -54,12 +53,18 @@ function close(device: Device): void {
   device.isLossy = true
 }
 
-/** Has it to ask the server whether it is a copy, before it goes on? */
-const asksFirst = (simulation: Simulation, { allPages }: Device, state: DeviceState): boolean =>
+/**
+ * Has it to ask the server whether it is a copy, before it goes on?
+ * @param answeredAt when it stored its newest answer, by the world's time
+ */
+const asksFirst = (
+  simulation: Simulation,
+  { allPages }: Device,
+  answeredAt = Number.NEGATIVE_INFINITY,
+): boolean =>
   isCalm(simulation) &&
   allPages.every(({ isAlive, wasSwitchedOff }) => !isAlive && !wasSwitchedOff) &&
-  Math.max(state.checkedIn ?? 0, state.sinceGrant?.at ?? 0) <
-    EPOCH + simulation.scheduler.now - TRUSTED_MS
+  answeredAt < simulation.scheduler.now - TRUSTED_MS
 
 function copyProfile(simulation: Simulation, original: Device): Device | undefined {
   const { devices, checker, sharedClaims, claims } = simulation
@@ -73,12 +78,14 @@ function copyProfile(simulation: Simulation, original: Device): Device | undefin
   copy.node = original.node
   for (const [series, state] of original.lastStates) {
     copy.lastStates.set(series, state)
+    const answeredAt = original.answeredAt.get(series)
+    if (answeredAt !== undefined) copy.answeredAt.set(series, answeredAt)
     simulation.copiesOnline.copied(series, original.name, copy.name)
   }
   const both = [original.name, copy.name]
-  for (const state of simulation.statesOf(original)) {
+  for (const [series, state] of simulation.storedOn(original)) {
     const { ranges, leases, offers, claim } = state
-    const bothAsk = asksFirst(simulation, original, state)
+    const bothAsk = asksFirst(simulation, original, original.answeredAt.get(series))
     if (bothAsk) simulation.hit('closed profile cloned')
     const held = [...ranges, ...[...leases, ...offers].map((each) => each.range)]
     for (const range of held) {

@@ -39,6 +39,15 @@ export interface SimulatedWorker {
   handle: SimWorker
 }
 
+export interface Backup {
+  /** When it was made. */
+  at: number
+  disk: Disk
+  answeredAt: ReadonlyMap<string, number>
+  /** How many leases the device had made then. */
+  leased: number
+}
+
 export class Device {
   readonly name: string
   readonly traits: DeviceTraits
@@ -52,6 +61,8 @@ export class Device {
   isLossy = false
   /** The state that it stored last, of each collection. */
   readonly lastStates = new Map<string, DeviceState>()
+  /** By the key of such a state: when it stored an answer of the server, by the world's time. */
+  readonly answeredAt = new Map<string, number>()
   /**
    * How many calls of `release()` have not ended. If the page or its worker ends meanwhile, numbers
    * without a token are removed from the storage, and may never be sent.
@@ -59,8 +70,8 @@ export class Device {
   releases = 0
   releasesBegun = 0
   hasStockpiled = false
-  /** An older copy of its storage, and how many leases it had made then. */
-  backup: { disk: Disk; leased: number } | undefined
+  /** An older copy of its storage. */
+  backup: Backup | undefined
   /** All leases that it has made, oldest first. */
   readonly leased: (Pick<Range, 'prefix' | 'from' | 'to'> & { at: number })[] = []
   /** When it last got an answer from a server that takes numbers back. */

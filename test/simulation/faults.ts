@@ -259,7 +259,8 @@ export function comeOnline(device: Device): void {
 }
 
 export function heal(simulation: Simulation): void {
-  const { network, gateway, devices, servers, down } = simulation
+  const { network, gateway, devices, servers, down, words } = simulation
+  words.heal(simulation)
   network.faults = { ...PERFECT_NETWORK }
   gateway.faults = { ...NO_GATEWAY }
   down.clear()

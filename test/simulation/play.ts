@@ -11,11 +11,14 @@ import { build } from 'rolldown'
 import type { Batch, Told } from './player.js'
 import { emptyTally, merge, type Tally } from './report.js'
 import type { Outcome } from './simulate.js'
+import type { WordName } from './words.js'
 
 export interface Play {
   from: number
   schedules: number
   processes?: number
+  /** Words that are switched on. */
+  words?: readonly WordName[]
   /** No batch is begun after so many failures: more of them tell nothing new. */
   mostFailures?: number
   /** Told after each batch. */
@@ -40,6 +43,7 @@ export async function play({
   from,
   schedules,
   processes = availableParallelism(),
+  words = [],
   mostFailures = 20,
   progress = () => {},
 }: Play): Promise<Tally> {
@@ -48,7 +52,7 @@ export async function play({
   let next = from
   const takeBatch = (): Batch | undefined => {
     if (next >= end || tally.failed.length >= mostFailures) return undefined
-    const batch = { from: next, count: Math.min(BATCH, end - next) }
+    const batch = { from: next, count: Math.min(BATCH, end - next), words }
     next += batch.count
     return batch
   }

@@ -11,9 +11,10 @@ export interface Random {
   weighted<K extends string>(weights: Readonly<Partial<Record<K, number>>>): K
 }
 
-export function createRandom(seed: number): Random {
+/** @param stream another one makes other choices from the same seed */
+export function createRandom(seed: number, stream = 0x9e3779b9): Random {
   // sfc32: 128 bits of state, passes the usual statistical tests, four additions per number.
-  let [a, b, c, d] = [seed | 0, (seed / 2 ** 32) | 0, 0x9e3779b9, 1]
+  let [a, b, c, d] = [seed | 0, (seed / 2 ** 32) | 0, stream | 0, 1]
   function next(): number {
     const sum = (((a + b) | 0) + d) | 0
     d = (d + 1) | 0

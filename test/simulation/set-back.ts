@@ -4,12 +4,11 @@
  * then: what it had heard of must not be issued again.
  */
 import type { DeviceState } from '../../src/core/state.js'
+import { callApp } from './app.js'
 import type { Device } from './device.js'
 import { Disk } from './disk.js'
 import { OwnServer } from './own-servers.js'
-import { EPOCH } from './realm.js'
 import { type Simulation, seriesOf } from './simulation.js'
-import { labelled } from './tenants.js'
 
 /**
  * Two report intervals and the way to the server: a backup may hold a report that was under way,
@@ -23,41 +22,64 @@ const ASKS_AFTER_MS = 60_000
 /** Where nothing else is broken, the device has to keep exactly what is promised. */
 export const isCalm = ({ profile }: Simulation): boolean => profile.faults.size === 0
 
-/** A backup is made, or the one that was made is restored. */
-export function backUpOrGoBack(simulation: Simulation, device: Device): void {
+/**
+ * A backup is made, or the one that was made is restored.
+ * @param what goes back: of a machine without a clock of its own, or of its image, the clock, too
+ */
+export function backUpOrGoBack(
+  simulation: Simulation,
+  device: Device,
+  what: 'the disk' | 'disk and clock' = 'the disk',
+): void {
   const { backup } = device
   if (!backup) {
     const disk = new Disk(() => simulation.scheduler.now)
     disk.copyOf(device.disk)
-    device.backup = { disk, leased: device.leased.length }
+    device.backup = {
+      at: simulation.scheduler.now,
+      disk,
+      answeredAt: new Map(device.answeredAt),
+      leased: device.leased.length,
+    }
     simulation.scheduler.note(simulation.driver, `${device.name} is backed up`)
     return
   }
   device.backup = undefined
   simulation.hit('device set back')
   device.killBrowser()
+  if (what === 'disk and clock') device.clockError = backup.at - simulation.scheduler.now
   device.disk.copyOf(backup.disk)
   device.isLossy = true
   simulation.copiesOnline.evicted(device.name)
   device.lastStates.clear()
-  for (const { key, value } of device.disk.stores.get('collections')?.values() ?? []) {
-    const state = labelled(key, value as DeviceState)
-    device.lastStates.set(JSON.stringify(key), state)
-    judge(simulation, device, state, backup.leased)
+  device.answeredAt.clear()
+  for (const [series, state] of simulation.storedOn(device)) {
+    device.lastStates.set(series, state)
+    const answeredAt = backup.answeredAt.get(series)
+    if (answeredAt !== undefined) device.answeredAt.set(series, answeredAt)
+    judge(simulation, device, state, backup.leased, answeredAt)
   }
-  simulation.openPage(device)
+  callApp(simulation, simulation.openPage(device), 'nextIds')
 }
 
-/** @param leased how many leases the device had made when the backup was made */
-function judge(simulation: Simulation, device: Device, state: DeviceState, leased: number): void {
+/**
+ * @param leased how many leases the device had made when the backup was made
+ * @param answeredAt when the newest answer that it stores had come, by the world's time
+ */
+function judge(
+  simulation: Simulation,
+  device: Device,
+  state: DeviceState,
+  leased: number,
+  answeredAt = Number.NEGATIVE_INFINITY,
+): void {
   const { servers, checker, claims, scheduler } = simulation
   const server = servers.get(device.node)
   if (!(server instanceof OwnServer)) return
   const held = [...state.ranges, ...[...state.leases, ...state.offers].map(({ range }) => range)]
   const tokens = held.flatMap(({ token }) => token ?? [])
   const isUnderWay = state.checkIn !== undefined || state.claim !== undefined
-  const heardAt = Math.max(state.checkedIn ?? 0, state.sinceGrant?.at ?? 0)
-  const asks = EPOCH + scheduler.now + device.clockError > heardAt + ASKS_AFTER_MS
+  const asks = scheduler.now > answeredAt + ASKS_AFTER_MS
   const isKnown = tokens.some((token) => server.isOld(token, isUnderWay))
   if (isCalm(simulation) && asks && isKnown) {
     simulation.hit('device set back, and the server knows')

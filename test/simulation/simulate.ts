@@ -6,6 +6,7 @@ import type { Profile } from './profile.js'
 import { installGlobals } from './realm.js'
 import { turn } from './scheduler.js'
 import { Simulation } from './simulation.js'
+import type { WordName } from './words.js'
 
 export interface Outcome {
   seed: number
@@ -39,9 +40,10 @@ export async function simulate(
   seed: number,
   ownServers: OwnServers,
   wantsTrace = false,
+  words: readonly WordName[] = [],
 ): Promise<Outcome> {
   const trace: string[] | undefined = wantsTrace ? [] : undefined
-  const simulation = new Simulation(seed, `s${++schedules}`, trace)
+  const simulation = new Simulation(seed, `s${++schedules}`, trace, words)
   const { checker, hits, profile, scheduler } = simulation
   const restore = installGlobals(scheduler, wantsTrace ? 8 : 0)
   const unwatch = watchMemory(() => simulation.keepsInMemory(scheduler.current))

@@ -33,6 +33,7 @@ import { SOURCES } from './source-models.js'
 import { look } from './stored-states.js'
 import { labelled, type Tenant } from './tenants.js'
 import { Unrest } from './unrest.js'
+import { type WordName, Words } from './words.js'
 
 /** Longer than a release takes. */
 const RECENTLY_MS = 60_000
@@ -80,17 +81,25 @@ export class Simulation {
   readonly quietHours = new QuietHours()
   readonly copiesOnline = new CopiesOnline()
   readonly besideCopy = new BesideCopy()
+  readonly words: Words
   /** Is there an app that makes receipts? */
   readonly receipts: Receipts | undefined
   /** May the ledger become another one while servers use it? */
   readonly replacedLedger: ReplacedLedger | undefined
 
-  constructor(seed: number, database: string, trace: string[] | undefined) {
+  /** @param on words that are switched on */
+  constructor(
+    seed: number,
+    database: string,
+    trace: string[] | undefined,
+    on: readonly WordName[] = [],
+  ) {
     this.random = createRandom(seed)
     this.scheduler = new Scheduler(this.random)
     this.scheduler.trace = trace
     this.database = database
-    this.profile = chooseProfile(this.random)
+    this.words = new Words(seed, chooseProfile(this.random), on)
+    this.profile = this.words.profile
     if (Receipts.areMade(seed, this.profile))
       this.receipts = new Receipts(this, SERVER_URL, Receipts.haveRanges(seed))
     if (ReplacedLedger.happens(seed, this.profile)) this.replacedLedger = new ReplacedLedger(this)
@@ -128,28 +137,30 @@ export class Simulation {
     const next = () => {
       if (left-- === 0) return
       move(this)
-      const pause = this.isClean
-        ? 3_000
-        : this.random.weighted({
-            '0': 3,
-            '20': 4,
-            '300': 4,
-            '3000': 3,
-            '70000': 1,
-            '20000000': 0.03,
-          })
-      this.scheduler.post(
-        this.driver,
-        Math.floor(Number(pause) * (this.isClean ? 1 : this.random.next() * 2)),
-        'moves',
-        next,
-      )
+      this.words.moved(this)
+      this.scheduler.post(this.driver, this.#pause(), 'moves', next)
     }
     this.scheduler.post(this.driver, 0, 'moves', next)
     while (left >= 0 && this.checker.violations.length === 0)
       if (!(await this.scheduler.step())) break
     if (this.checker.violations.length === 0) await this.quietHours.pass(this)
     if (this.checker.violations.length === 0) await end(this)
+  }
+
+  /** Between two moves. */
+  #pause(): number {
+    const { random, profile } = this
+    // So long now and then that a device which starts has to ask the server.
+    if (this.isClean) return profile.goesBack && random.chance(0.2) ? 100_000 : 3_000
+    const pause = random.weighted({
+      '0': 3,
+      '20': 4,
+      '300': 4,
+      '3000': 3,
+      '70000': 1,
+      '20000000': 0.03,
+    })
+    return Math.floor(Number(pause) * random.next() * 2)
   }
 
   /** @param disk to begin with a copy of */
@@ -188,9 +199,15 @@ export class Simulation {
 
   /** What a device has stored of each collection. */
   statesOf(device: Device): DeviceState[] {
-    return [...(device.disk.stores.get('collections')?.values() ?? [])].map(({ key, value }) =>
+    return this.storedOn(device).map(([, state]) => state)
+  }
+
+  /** The same, each with its key. */
+  storedOn({ disk }: Device): [key: string, state: DeviceState][] {
+    return [...(disk.stores.get('collections')?.values() ?? [])].map(({ key, value }) => [
+      JSON.stringify(key),
       labelled(key, value as DeviceState),
-    )
+    ])
   }
 
   excuse(range: Range, why: string): void {

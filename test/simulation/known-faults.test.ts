@@ -1,0 +1,18 @@
+/** Each known fault is there: an entry whose fault was mended has to go. */
+import { expect, test } from 'vitest'
+import { tell } from './play.js'
+import { story } from './report.js'
+import { knownFaults } from './words.js'
+
+test.each(knownFaults())('%s: the checker finds the fault', async (word, { seed, says }) => {
+  const [without] = await tell([seed])
+  const [outcome] = await tell([seed], { words: [word] })
+  expect(without!.violations).toEqual([])
+  const found = outcome!.violations.filter((each) => says.test(each))
+  if (found.length === 0 || found.length < outcome!.violations.length)
+    expect.fail(
+      `Seed ${seed} does not show this fault, or another one, too. Look for another seed: ` +
+        `npm run simulate -- --word ${word} --until-failure. If there is none, the fault is ` +
+        `mended: remove its entry from known-faults.ts.\n${story({ ...outcome!, trace: [] })}`,
+    )
+})

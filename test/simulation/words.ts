@@ -1,0 +1,77 @@
+/**
+ * Words: events that happen in some schedules beside the moves. Each word draws its chances from a
+ * stream of its own, so a schedule in which it does not occur stays the same. A word that shows a
+ * fault of the product is switched off until that is mended: known-faults.ts.
+ */
+import { clockWithDisk } from './clock-with-disk.js'
+import type { Device } from './device.js'
+import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
+import type { Profile } from './profile.js'
+import { createRandom, type Random } from './random.js'
+import type { Simulation } from './simulation.js'
+
+export interface Word {
+  /** In which worlds may it happen? */
+  fits(profile: Profile): boolean
+  /** What is different in a world in which it may happen. */
+  world?(profile: Profile, random: Random): Partial<Profile>
+  /** It happens now. Called after some of the moves, each time for one device. */
+  happens(simulation: Simulation, device: Device, random: Random): void
+  /** All faults end. */
+  heal?(simulation: Simulation): void
+}
+
+export const WORDS = {
+  'clock-with-disk': clockWithDisk,
+} satisfies Record<string, Word>
+
+export type WordName = keyof typeof WORDS
+
+/** Of the worlds that it fits, one in this many has a word. A word that is asked for: each one. */
+const EVERY = 8
+/** After how many moves it happens. */
+const MOVES = 8
+
+/** The words of one schedule. */
+export class Words {
+  /** The world of this seed, as its words change it. */
+  readonly profile: Profile
+  readonly #spoken: { word: Word; random: Random }[] = []
+
+  /** @param on words that are switched on whatever is known of them */
+  constructor(seed: number, profile: Profile, on: readonly WordName[] = []) {
+    this.profile = profile
+    for (const [name, word] of Object.entries(WORDS) as [WordName, Word][]) {
+      const random = createRandom(seed, streamOf(name))
+      const isChosen = random.chance(1 / EVERY)
+      const isOn = on.includes(name) || (isChosen && !(name in KNOWN_FAULTS))
+      if (!isOn || !word.fits(this.profile)) continue
+      this.profile = { ...this.profile, ...word.world?.(this.profile, random) }
+      this.#spoken.push({ word, random })
+    }
+  }
+
+  /** A move was made. */
+  moved(simulation: Simulation): void {
+    for (const { word, random } of this.#spoken)
+      if (random.chance(1 / MOVES))
+        word.happens(simulation, random.pick(simulation.devices), random)
+  }
+
+  heal(simulation: Simulation): void {
+    for (const { word } of this.#spoken) word.heal?.(simulation)
+  }
+}
+
+/** @throws Error when there is no such word */
+export function wordNamed(name: string): WordName {
+  if (name in WORDS) return name as WordName
+  throw new Error(`There is no word ${name}. The words are: ${Object.keys(WORDS).join(', ')}.`)
+}
+
+export const knownFaults = (): [WordName, KnownFault][] =>
+  Object.entries(KNOWN_FAULTS).map(([name, fault]) => [wordNamed(name), fault])
+
+/** FNV-1a: another stream for each name. */
+const streamOf = (name: string): number =>
+  [...name].reduce((hash, char) => Math.imul(hash ^ char.charCodeAt(0), 0x01000193), 0x811c9dc5)
