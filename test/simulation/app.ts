@@ -143,6 +143,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
   async function stockpile(): Promise<string[] | undefined> {
     if (!profile.sizeLimit) return undefined
     device.hasStockpiled = true
+    device.mayLose('more grants than a check-in shows')
     const many = profile.sizeLimit * GRANTS
     await page.hilo.reserve(tag, many)
     wish(many)

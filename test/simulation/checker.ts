@@ -1,9 +1,10 @@
 /**
  * Knows the truth about every number, beside the system under test: who may issue it, who issued
- * it, whether the server has it back. Complains at the first step that breaks a promise. Allows
- * exactly the limits that are documented.
+ * it, whether the server has it back. Complains at the first step that breaks a promise. Excuses
+ * nothing but what the documents allow: excuses.ts.
  */
-import { isIn, LIMITS, type Limit, Numbers, type Snapshot } from './numbers.js'
+import type { Lost, Twice } from './excuses.js'
+import { isIn, LIMITS, Numbers, type Snapshot } from './numbers.js'
 
 /** Numbers of one collection from one node: `orders-A`. */
 export type Series = string
@@ -13,15 +14,16 @@ export type Known = ReadonlyMap<Series, Snapshot>
 
 export class Checker {
   readonly violations: string[] = []
-  /** How often a documented limit was reached. */
-  readonly tolerated = new Map<string, number>()
+  /** How often each excuse was needed. */
+  readonly tolerated = new Map<Twice, number>()
   issuedCount = 0
-  /** Called when a copy issues a number that another copy has issued. */
-  madeByBoth: (series: Series, device: string, n: number) => void = () => {}
+  /** Two copies both issue this number. Is it one that nobody could keep them from? */
+  mayBothMake: (series: Series, n: number) => boolean = () => true
   readonly #series = new Map<Series, Numbers>()
   /** The place of a device in this list is the place of its bit in a mask. */
   readonly #devices: string[] = []
-  readonly #excuses: string[] = ['']
+  readonly #excuses: (Lost | undefined)[] = [undefined]
+  readonly #reasons: Twice[] = []
   /** Nodes that know that their database is an older copy of itself. */
   readonly #stopped = new Set<string>()
   /** Devices that may hold numbers apart from those that they show to the server. */
@@ -29,6 +31,11 @@ export class Checker {
 
   complain(what: string): void {
     this.violations.push(what)
+  }
+
+  /** The documents allow this. */
+  tolerate(what: Twice): void {
+    this.tolerated.set(what, (this.tolerated.get(what) ?? 0) + 1)
   }
 
   granted(series: Series, device: string, low: number, high: number): void {
@@ -48,12 +55,12 @@ export class Checker {
         const isForgotten = numbers.mayBeGrantedAgain(n)
         isDropped ||= isForgotten
         if (isForgotten) {
-          this.#tolerate('granted again by a restored server')
+          this.tolerate('granted again by a restored server')
           numbers.grantTwice(n, bit & (this.#apart | numbers.outlived[n]!))
         } else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
-          this.#tolerate('granted again after a copied profile gave them back')
+          this.tolerate('granted again after a copy gave them back')
         else if (numbers.has(n, LIMITS.astray))
-          this.#tolerate('granted again after a give-back at another node')
+          this.tolerate('granted again after a give-back at another node')
         else
           this.complain(
             `${series} ${n} was granted to ${device}, but ${this.#describe(numbers, n)}`,
@@ -84,11 +91,11 @@ export class Checker {
       const isItsOwn = isIn(numbers.holders[n]!, bit) && isIn(numbers.owners[n]!, bit) && !isLate(n)
       if (!isItsOwn) {
         if (isIn(numbers.hearing[n]!, bit))
-          this.#tolerate('given back by a copy before all of its pages had heard of it')
+          this.tolerate('given back by a copy before all of its pages had heard of it')
         else if (numbers.has(n, LIMITS.rolledBack))
-          this.#tolerate('given back late, after a restore made their token valid again')
+          this.tolerate('given back late, after a restore made their token valid again')
         else if (numbers.has(n, LIMITS.astray))
-          this.#tolerate('given back at another node, before its first answer')
+          this.tolerate('given back at another node, before its first answer')
         else
           this.complain(
             `${series} ${n} was given back by ${device}, but ${this.#describe(numbers, n)}`,
@@ -104,7 +111,7 @@ export class Checker {
     for (let n = low; n <= high; n++) {
       numbers.owners[n] = 0
       if (!numbers.holders[n] && !numbers.allocators[n]) continue
-      this.#tolerate('given back at another node, before its first answer')
+      this.tolerate('given back at another node, before its first answer')
       numbers.set(n, LIMITS.astray)
     }
   }
@@ -115,17 +122,17 @@ export class Checker {
     const bit = this.#bit(device)
     numbers.reach(n)
     if (isIn(numbers.hearing[n]!, bit))
-      this.#tolerate('issued by a copy before all of its pages had heard of it')
+      this.tolerate('issued by a copy before all of its pages had heard of it')
     else if (!isIn(numbers.holders[n]!, bit))
       this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     else if (numbers.allocators[n]) {
       if (numbers.has(n, LIMITS.copied)) {
-        this.#tolerate('issued twice after a profile was copied')
-        this.madeByBoth(series, device, n)
+        if (this.mayBothMake(series, n)) this.tolerate(this.#reasons[numbers.reasons[n]!]!)
+        else this.complain(`${series} ${n} was made by ${device}, long after its copy made it`)
       } else if (numbers.has(n, LIMITS.astray))
-        this.#tolerate('issued twice after a give-back at another node')
+        this.tolerate('issued twice after a give-back at another node')
       else if (numbers.isOneStranger(n, bit))
-        this.#tolerate('issued twice after a restored server granted them again')
+        this.tolerate('issued twice after a restored server granted them again')
       else
         this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     }
@@ -152,23 +159,32 @@ export class Checker {
   }
 
   /** These devices are copies now: a number here that one may issue, each of them may issue. */
-  shared(series: Series, low: number, high: number, devices: readonly string[]): void {
+  shared(series: Series, low: number, high: number, devices: readonly string[], why: Twice): void {
     const numbers = this.#numbers(series)
     const bits = devices.reduce((all, device) => all | this.#bit(device), 0)
     if (bits === 0) return
+    const reason = indexOf(this.#reasons, why)
     for (let n = low; n <= Math.min(high, numbers.highest); n++) {
       if (numbers.holders[n]! & bits) numbers.holders[n]! |= bits
       if (numbers.owners[n]! & bits) numbers.owners[n]! |= bits
       numbers.set(n, LIMITS.copied)
+      numbers.reasons[n] = reason
     }
   }
 
   /** This device was set back to where it held these: the server could not know what it used. */
-  mayIssueAgain(series: Series, device: string, { from, to }: { from: number; to: number }): void {
+  mayIssueAgain(
+    series: Series,
+    device: string,
+    { from, to }: { from: number; to: number },
+    why: Twice,
+  ): void {
     const numbers = this.#numbers(series)
+    const reason = indexOf(this.#reasons, why)
     for (let n = from; n <= Math.min(to, numbers.highest); n++) {
       numbers.holders[n]! |= this.#bit(device)
       numbers.set(n, LIMITS.copied)
+      numbers.reasons[n] = reason
     }
   }
 
@@ -213,7 +229,7 @@ export class Checker {
 
   /** The node's database was replaced by a copy that knows only this. */
   forget(node: string, known: Known): void {
-    const reason = this.#excuse('database restored')
+    const reason = indexOf(this.#excuses, 'database restored')
     for (const [series, numbers] of this.#of(node)) numbers.rollBack(known.get(series), reason)
     this.#stopped.delete(node)
   }
@@ -265,9 +281,9 @@ export class Checker {
   }
 
   /** A number that this device holds may become a gap. */
-  excuse(series: Series, low: number, high: number, why: string): void {
+  excuse(series: Series, low: number, high: number, why: Lost): void {
     const numbers = this.#numbers(series)
-    const reason = this.#excuse(why)
+    const reason = indexOf(this.#excuses, why)
     for (let n = low; n <= Math.min(high, numbers.highest); n++) numbers.excuses[n] ||= reason
   }
 
@@ -296,10 +312,6 @@ export class Checker {
     return { count, unexplained }
   }
 
-  #tolerate(what: Limit): void {
-    this.tolerated.set(what, (this.tolerated.get(what) ?? 0) + 1)
-  }
-
   #describe(numbers: Numbers, n: number): string {
     const names = (bits: number) => this.#names(bits).join(' and ')
     if (numbers.allocators[n]) return `${names(numbers.allocators[n]!)} had issued it`
@@ -326,16 +338,12 @@ export class Checker {
   #bit(device: string): number {
     return 1 << indexOf(this.#devices, device)
   }
-
-  #excuse(why: string): number {
-    return indexOf(this.#excuses, why)
-  }
 }
 
 const nodeOf = (series: Series): string => series.slice(series.lastIndexOf('-') + 1)
 
 /** Where `item` is in the list. If it was not there, adds it at the end. */
-function indexOf(list: string[], item: string): number {
+function indexOf<T>(list: T[], item: T): number {
   const at = list.indexOf(item)
   return at >= 0 ? at : list.push(item) - 1
 }

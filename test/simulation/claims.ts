@@ -3,6 +3,7 @@
  * for a claim that its device gave up, may become a gap.
  */
 import type { Checker, Series } from './checker.js'
+import type { Lost } from './excuses.js'
 
 interface Granted {
   series: Series
@@ -52,7 +53,7 @@ export class Claims {
     if (ofSame.length > 1) this.#excuse(ofSame, 'a claim granted twice')
   }
 
-  #excuse(grants: readonly Granted[], why: string): void {
+  #excuse(grants: readonly Granted[], why: Lost): void {
     for (const { series, low, high } of grants) this.#checker.excuse(series, low, high, why)
   }
 }

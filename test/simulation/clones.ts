@@ -8,7 +8,7 @@ import { callApp } from './app.js'
 import { collectionOf } from './claims.js'
 import type { Device } from './device.js'
 import { OwnServer, SOMEBODY } from './own-servers.js'
-import { isCalm } from './set-back.js'
+import { isCalm, whyShared } from './set-back.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
 const MOST_DEVICES = 5
@@ -50,7 +50,7 @@ function closeWhileItTells(simulation: Simulation, device: Device, looks = 200):
 
 function close(device: Device): void {
   device.killBrowser()
-  device.isLossy = true
+  device.mayLose('browser killed')
 }
 
 /**
@@ -90,7 +90,7 @@ function copyProfile(simulation: Simulation, original: Device): Device | undefin
     const held = [...ranges, ...[...leases, ...offers].map((each) => each.range)]
     for (const range of held) {
       const { from, to } = range
-      checker.shared(seriesOf(range), from, to, both)
+      checker.shared(seriesOf(range), from, to, both, whyShared(simulation))
       const at = simulation.scheduler.now
       simulation.besideCopy.copied({ series: seriesOf(range), from, to, at, bothAsk })
     }
@@ -98,11 +98,9 @@ function copyProfile(simulation: Simulation, original: Device): Device | undefin
     const sharers = [...(sharedClaims.get(claim.id) ?? []), ...both]
     sharedClaims.set(claim.id, sharers)
     for (const { series, low, high } of claims.grantsOf(claim.id))
-      checker.shared(series, low, high, sharers)
+      checker.shared(series, low, high, sharers, whyShared(simulation))
   }
-  // From now on, either of the two may lose numbers without a recorded cause.
-  original.isLossy = true
-  copy.isLossy = true
+  for (const device of [original, copy]) device.mayLose('copied or set back')
   return copy
 }
 
@@ -117,12 +115,13 @@ export function claimElsewhere(simulation: Simulation, device: Device): void {
   if (!(server instanceof OwnServer)) return
   const at = stolen.findIndex(({ token }) => server.isOld(token!, true))
   if (at < 0) {
-    device.isLossy = true
+    device.mayLose('copied by somebody')
     for (const range of simulation.statesOf(device).flatMap(({ ranges }) => ranges)) {
       if (!range.token) continue
       const { from, to } = range
       stolen.push(range)
-      checker.shared(seriesOf(range), from, to, [device.name, SOMEBODY])
+      const both = [device.name, SOMEBODY]
+      checker.shared(seriesOf(range), from, to, both, 'made by somebody who copied the storage')
       checker.excuse(seriesOf(range), from, to, 'copied by somebody')
     }
     return
@@ -145,6 +144,8 @@ export function claimElsewhere(simulation: Simulation, device: Device): void {
 /** Until a release has given everything back, as a rule. */
 const RELEASED_MS = 2_000
 
+const COPIED = ['copied or set back', 'copied by somebody'] as const
+
 /** A check-in said that this device is a copy. It must not issue what it has dropped. */
 export function foundOut(
   simulation: Simulation,
@@ -153,13 +154,14 @@ export function foundOut(
   after: DeviceState,
 ): void {
   const { checker, scheduler, driver, profile, servers } = simulation
-  if (!profile.hasClones && !profile.goesBack && !profile.hasRestore) {
+  const mayBeCopy = COPIED.some((why) => device.losses.has(why)) || simulation.wasRestored
+  if (!mayBeCopy) {
     mistaken(simulation, device)
     return
   }
   simulation.hit('clone found out')
   // Perhaps by mistake, as below.
-  if (profile.nodes.length > 1) device.isLossy = true
+  if (profile.nodes.length > 1) device.mayLose('taken for a copy by another node')
   const kept = [...after.ranges, ...[...after.leases, ...after.offers].map(({ range }) => range)]
   const held = before
     ? [...before.ranges, ...[...before.leases, ...before.offers].map(({ range }) => range)]
@@ -200,5 +202,5 @@ function mistaken(simulation: Simulation, device: Device): void {
   const { profile, checker } = simulation
   if (profile.nodes.length > 1) simulation.hit('taken for a copy by another node')
   else checker.complain(`${device.name} was taken for a copy, and is none`)
-  device.isLossy = true
+  device.mayLose('taken for a copy by another node')
 }

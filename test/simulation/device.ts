@@ -8,6 +8,7 @@ import type { DeviceState } from '../../src/core/state.js'
 import { ownerHere } from '../../src/worker/here.js'
 import type { Call } from './calls.js'
 import { Disk } from './disk.js'
+import type { Lost } from './excuses.js'
 import { DatabaseHost, STORAGE_WORKS } from './idb-host.js'
 import type { Network } from './network.js'
 import { createChannel, SimWorker } from './ports.js'
@@ -57,8 +58,8 @@ export class Device {
   pages: Page[] = []
   /** All pages that it ever had. */
   readonly allPages: Page[] = []
-  /** Its storage fails now and then, or there is none: gaps are to be expected. */
-  isLossy = false
+  /** Why it may lose any of its numbers without a word. */
+  readonly losses = new Set<Lost>()
   /** The state that it stored last, of each collection. */
   readonly lastStates = new Map<string, DeviceState>()
   /** By the key of such a state: when it stored an answer of the server, by the world's time. */
@@ -116,6 +117,15 @@ export class Device {
     }
   }
 
+  /** Gaps are to be expected from now on. */
+  mayLose(why: Lost): void {
+    this.losses.add(why)
+  }
+
+  get isLossy(): boolean {
+    return this.losses.size > 0
+  }
+
   /** @param kind a service worker has no document, and hears nothing before it ends */
   openPage(options: () => HiloOptions, tenant: Tenant = '', kind: PageKind = 'page'): Page {
     const name = `${this.name}.${kind === 'page' ? 'p' : 'sw'}${++this.#pageCount}`
@@ -160,7 +170,7 @@ export class Page {
   /** When its last instance was closed. */
   closedAt = Number.POSITIVE_INFINITY
   /** Why the numbers that it held may be lost. */
-  excuse: string | undefined
+  excuse: Lost | undefined
   /** When it last began something that may still be under way. */
   busyAt = 0
   /** Of each collection: when how many ids were issued, and how many a call has asked for. */

@@ -2,6 +2,7 @@
 import { callApp } from './app.js'
 import { unissued } from './calls.js'
 import type { Device, Page } from './device.js'
+import type { Lost } from './excuses.js'
 import { NO_GATEWAY, STATUSES } from './gateway.js'
 import { STORAGE_WORKS } from './idb-host.js'
 import { PERFECT_NETWORK } from './network.js'
@@ -96,11 +97,11 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
       case 'open':
         storageFaults.open = random.pick(['fails', 'hangs'])
         simulation.hit(`storage ${storageFaults.open} to open`)
-        device.isLossy = true
+        device.mayLose('storage failed')
         break
       case 'lose':
         simulation.hit('database connection lost')
-        device.isLossy = true
+        device.mayLose('storage failed')
         device.databases.dropAll()
         break
       case 'stand': {
@@ -200,7 +201,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
       for (const { range } of [...state.leases, ...state.offers])
         simulation.checker.outlived(seriesOf(range), device.name, range.from, range.to)
     }
-    device.isLossy = true
+    device.mayLose('storage evicted')
     device.databases.dropAll()
     device.disk.evict()
     simulation.copiesOnline.evicted(device.name)
@@ -231,7 +232,7 @@ export function killBrowser(simulation: Simulation, device: Device): void {
 }
 
 /** Notes of pages that closed before may be lost with it. */
-function excuseAll(simulation: Simulation, device: Device, why: string): void {
+function excuseAll(simulation: Simulation, device: Device, why: Lost): void {
   for (const page of device.allPages) simulation.excusePage(page, why)
 }
 

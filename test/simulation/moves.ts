@@ -116,5 +116,6 @@ function goodbye(simulation: Simulation, page: Page): void {
   const { traits, pages } = page.device
   // The only note of this page lies in `localStorage`. Only a page that is opened later reads it.
   // Until then the device may be granted a number of that note, and drop the answer.
-  if (traits.engine === 'webkit' && pages.length > 1) page.device.isLossy = true
+  if (traits.engine === 'webkit' && pages.length > 1)
+    page.device.mayLose('a note in localStorage that was read late')
 }

@@ -24,19 +24,6 @@ export const LIMITS = {
   astray: 32,
 } as const
 
-/** The documented limits (docs/internals/why-it-cannot-duplicate.md). */
-export type Limit =
-  | 'granted again by a restored server'
-  | 'issued twice after a restored server granted them again'
-  | 'given back late, after a restore made their token valid again'
-  | 'granted again after a copied profile gave them back'
-  | 'issued twice after a profile was copied'
-  | 'given back at another node, before its first answer'
-  | 'granted again after a give-back at another node'
-  | 'issued twice after a give-back at another node'
-  | 'issued by a copy before all of its pages had heard of it'
-  | 'given back by a copy before all of its pages had heard of it'
-
 export interface Snapshot {
   /** The device that each number was granted to; 0 if it is free. */
   held: Uint16Array
@@ -65,6 +52,8 @@ export class Numbers {
   twice = new Uint16Array(64)
   /** Why it may become a gap; an index into the checker's list. */
   excuses = new Uint8Array(64)
+  /** Why two devices may issue it; an index into the checker's list. */
+  reasons = new Uint8Array(64)
   #marks = new Uint8Array(64)
   /** The highest number that the server has granted, or was shown. */
   #peak = 0
@@ -87,6 +76,7 @@ export class Numbers {
     this.outlived = grown(this.outlived, new Uint16Array(length))
     this.twice = grown(this.twice, new Uint16Array(length))
     this.excuses = grown(this.excuses, new Uint8Array(length))
+    this.reasons = grown(this.reasons, new Uint8Array(length))
     this.#marks = grown(this.#marks, new Uint8Array(length))
   }
 

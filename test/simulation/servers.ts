@@ -4,6 +4,7 @@ import { type OwnServer, type OwnServers, SOMEBODY, type Witness } from './own-s
 import { RavenModel } from './raven-model.js'
 import { EPOCH } from './realm.js'
 import { copyProved } from './restores.js'
+import { whyShared } from './set-back.js'
 import type { Simulation } from './simulation.js'
 import { CounterModel, DocumentModel } from './source-models.js'
 
@@ -35,13 +36,13 @@ export async function startServer(
     },
     told: (id, device, tokens, isFound) => {
       // Another node does not know the tokens, and a restored server has forgotten some.
-      const isSure = profile.nodes.length === 1 && !profile.hasRestore
+      const isSure = profile.nodes.length === 1 && !simulation.wasRestored
       if (simulation.copiesOnline.answered(id, device, tokens, isFound) && isSure)
         checker.complain(`${device} and its copy are online, and its claim did not tell`)
     },
     // A restored server may have forgotten which copies it had found.
     copyFound: (device, series, numbers) => {
-      if (profile.hasRestore) return
+      if (simulation.wasRestored) return
       checker.retired(series, numbers)
       if (simulation.isHealed) checker.mustDrop(series, device, numbers)
       // It repeated a check-in whose answer was lost, and another node, which knows none of its
@@ -58,7 +59,8 @@ export async function startServer(
       if (device === SOMEBODY) checker.excuse(series, low, high, 'claimed by somebody')
       if (!claim) return
       claims.answered(claim, series, low, high)
-      checker.shared(series, low, high, sharedClaims.get(claim) ?? [])
+      const sharers = sharedClaims.get(claim) ?? []
+      checker.shared(series, low, high, sharers, whyShared(simulation))
     },
   }
   const server = await ownServers.of(node)

@@ -7,6 +7,7 @@ import type { DeviceState } from '../../src/core/state.js'
 import { callApp } from './app.js'
 import type { Device } from './device.js'
 import { Disk } from './disk.js'
+import type { Twice } from './excuses.js'
 import { OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
@@ -21,6 +22,10 @@ const ASKS_AFTER_MS = 60_000
 
 /** Where nothing else is broken, the device has to keep exactly what is promised. */
 export const isCalm = ({ profile }: Simulation): boolean => profile.faults.size === 0
+
+/** Why two copies may both make a number. */
+export const whyShared = (simulation: Simulation): Twice =>
+  isCalm(simulation) ? 'made by a copy beside its original' : 'made by a copy where more is broken'
 
 /**
  * A backup is made, or the one that was made is restored.
@@ -49,7 +54,7 @@ export function backUpOrGoBack(
   device.killBrowser()
   if (what === 'disk and clock') device.clockError = backup.at - simulation.scheduler.now
   device.disk.copyOf(backup.disk)
-  device.isLossy = true
+  device.mayLose('copied or set back')
   simulation.copiesOnline.evicted(device.name)
   device.lastStates.clear()
   device.answeredAt.clear()
@@ -81,22 +86,36 @@ function judge(
   const isUnderWay = state.checkIn !== undefined || state.claim !== undefined
   const asks = scheduler.now > answeredAt + ASKS_AFTER_MS
   const isKnown = tokens.some((token) => server.isOld(token, isUnderWay))
-  if (isCalm(simulation) && asks && isKnown) {
+  // An app that has switched the network off tells nobody, and asks nobody.
+  const mayTell = !device.allPages.some(({ wasSwitchedOff }) => wasSwitchedOff)
+  const why = whyAgain(isCalm(simulation), { asks, isKnown, mayTell })
+  if (!why) {
     simulation.hit('device set back, and the server knows')
     return
   }
   const spelled = new Set(held.map(({ prefix }) => prefix))
   const since = device.leased.slice(leased).filter(({ prefix }) => spelled.has(prefix))
   const late = since.filter(({ at }) => at < scheduler.now - REPORTED_MS)
-  // An app that has switched the network off tells nobody.
-  const mayTell = !device.allPages.some(({ wasSwitchedOff }) => wasSwitchedOff)
   if (isCalm(simulation) && !isKnown && mayTell && late.length > 0)
     checker.complain(
       `${device.name} has leased ${late.map(({ from, to }) => `${from}–${to}`).join(' ')}, and ` +
         'the server did not hear of it',
     )
-  for (const range of held) checker.mayIssueAgain(seriesOf(range), device.name, range)
+  for (const range of held) checker.mayIssueAgain(seriesOf(range), device.name, range, why)
   // The claim is sent again, and brings the same numbers.
   for (const { series, low, high } of state.claim ? claims.grantsOf(state.claim.id) : [])
-    checker.mayIssueAgain(series, device.name, { from: low, to: high })
+    checker.mayIssueAgain(series, device.name, { from: low, to: high }, why)
+}
+
+/** Undefined: the device has to hear that it went back before it goes on. */
+function whyAgain(
+  isCalm: boolean,
+  { asks, isKnown, mayTell }: { asks: boolean; isKnown: boolean; mayTell: boolean },
+): Twice | undefined {
+  if (!isCalm) return 'made again where more is broken'
+  if (!asks) return 'made again within a minute of the last answer'
+  if (isKnown) return undefined
+  return mayTell
+    ? 'made again before the server had heard of them'
+    : 'made again where the app had switched the network off'
 }

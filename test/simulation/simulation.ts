@@ -14,6 +14,7 @@ import { CopiesOnline } from './copies-online.js'
 import { Device, type Page } from './device.js'
 import type { Disk } from './disk.js'
 import { end } from './ending.js'
+import type { Lost } from './excuses.js'
 import { Gateway } from './gateway.js'
 import type { Copy } from './ledger-storage.js'
 import { move } from './moves.js'
@@ -103,10 +104,7 @@ export class Simulation {
     if (Receipts.areMade(seed, this.profile))
       this.receipts = new Receipts(this, SERVER_URL, Receipts.haveRanges(seed))
     if (ReplacedLedger.happens(seed, this.profile)) this.replacedLedger = new ReplacedLedger(this)
-    this.checker.madeByBoth = (series, name, n) => {
-      if (isCalm(this) && this.besideCopy.isTooLate(series, n))
-        this.checker.complain(`${series} ${n} was made by ${name}, long after its copy made it`)
-    }
+    this.checker.mayBothMake = (series, n) => !isCalm(this) || !this.besideCopy.isTooLate(series, n)
     this.networkActor.realm = serverRealm(this.scheduler, () => this.serverClockError)
     const server = {
       handle: (request: Request) => this.#serve(request),
@@ -118,6 +116,11 @@ export class Simulation {
       this.claims.refused(claim),
     )
     this.network = new Network(this.scheduler, this.networkActor, server, this.gateway, hit)
+  }
+
+  /** Was a node's database replaced by an older copy? */
+  get wasRestored(): boolean {
+    return this.hits.has('server restored')
   }
 
   get isClean(): boolean {
@@ -171,9 +174,9 @@ export class Simulation {
     device.databases.committed = (writes) => look(this, device, writes)
     device.databases.failed = () => {
       this.hit('transaction failed')
-      device.isLossy = true
+      device.mayLose('storage failed')
     }
-    if (!traits.hasIndexedDb) device.isLossy = true
+    if (!traits.hasIndexedDb) device.mayLose('kept in memory')
     this.devices.push(device)
     this.openPage(device)
     return device
@@ -210,7 +213,7 @@ export class Simulation {
     ])
   }
 
-  excuse(range: Range, why: string): void {
+  excuse(range: Range, why: Lost): void {
     if (!this.isClean) this.checker.excuse(seriesOf(range), range.from, range.to, why)
   }
 
@@ -224,7 +227,7 @@ export class Simulation {
           (page) => page.actor === actor || page.workers.some((worker) => worker.actor === actor),
         )
       ) {
-        device.isLossy = true
+        device.mayLose('kept in memory')
         this.checker.holdsApart(device.name)
       }
   }
@@ -232,17 +235,15 @@ export class Simulation {
   /**
    * The page was killed, or its messages were lost: its leases and offers may be lost, too.
    */
-  excusePage(page: Page, why: string): void {
+  excusePage(page: Page, why: Lost): void {
     page.excuse = why
     for (const state of this.statesOf(page.device)) this.excuseLeases(state, page.device)
   }
 
-  /** Excuses what pages with an excuse hold, and what all hold if the device's storage failed. */
+  /** Excuses what pages with an excuse hold, and what all hold if the device may lose anything. */
   excuseLeases(state: DeviceState, device: Device): void {
     for (const { id, range } of [...state.leases, ...state.offers]) {
-      const why = device.isLossy
-        ? 'storage failed'
-        : device.allPages.find((page) => page.isNamed(id))?.excuse
+      const [why = device.allPages.find((page) => page.isNamed(id))?.excuse] = device.losses
       if (why) this.excuse(range, why)
     }
   }

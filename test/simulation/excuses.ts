@@ -1,0 +1,189 @@
+/**
+ * Everything that the checker excuses: why a number may have two owners, and why it may be a gap.
+ * The checker takes no other reason. Each stands with the sentence of the documents that allows it,
+ * and a test looks whether the sentence is there.
+ */
+
+const WHY = 'docs/internals/why-it-cannot-duplicate.md'
+const GUIDE = 'docs/guide.md'
+const RAVEN = 'docs/ravendb.md'
+
+interface Sentence {
+  page: string
+  says: string
+}
+
+const allowed = <Name extends string>(
+  excuses: Record<Name, [page: string, says: string]>,
+): Readonly<Record<Name, Sentence>> =>
+  Object.fromEntries(
+    Object.entries<[string, string]>(excuses).map(([name, [page, says]]) => [name, { page, says }]),
+  ) as Record<Name, Sentence>
+
+/** Why a number may have two owners. */
+export const TWICE = allowed({
+  // Copies.
+  'made by a copy beside its original': [
+    WHY,
+    'So both make only what was leased within two such reports, and what one page holds at rest.',
+  ],
+  'made by a copy where more is broken': [
+    WHY,
+    'and it goes on if no answer comes within a second.',
+  ],
+  'made by somebody who copied the storage': [
+    WHY,
+    'A copy of a profile has the same numbers as its original, also those of a claim under way.',
+  ],
+  'granted again after a copy gave them back': [
+    WHY,
+    'What the first copy gave back may have been granted to a third device, which can issue it, too.',
+  ],
+  'issued by a copy before all of its pages had heard of it': [
+    WHY,
+    'but another page of that device stops only when it is told, or at its next exchange.',
+  ],
+  'given back by a copy before all of its pages had heard of it': [
+    WHY,
+    'Until then it may give back numbers that the other copy has issued.',
+  ],
+  // Devices that go back.
+  'made again before the server had heard of them': [
+    WHY,
+    'what was leased in the last two reports before it went back; a backup that is less than a ' +
+      'minute old',
+  ],
+  'made again within a minute of the last answer': [
+    WHY,
+    'It does not ask if the last answer is less than a minute old',
+  ],
+  'made again where the app had switched the network off': [
+    GUIDE,
+    '`hilo.goOffline()` and `hilo.goOnline()` are an offline switch for your app: between the ' +
+      'two, nothing is sent.',
+  ],
+  'made again where more is broken': [WHY, 'and it goes on if no answer comes within a second.'],
+  // Servers that go back.
+  'granted again by a restored server': [
+    WHY,
+    'It does not know what it granted after the backup, and may grant that again until a device',
+  ],
+  'issued twice after a restored server granted them again': [
+    WHY,
+    'It does not know what it granted after the backup, and may grant that again until a device',
+  ],
+  'given back late, after a restore made their token valid again': [
+    WHY,
+    'It also takes old tokens for valid: a give-back that comes late can free numbers that others ' +
+      'were granted, or that its own device went on using.',
+  ],
+  // RavenDB nodes.
+  'given back at another node, before its first answer': [
+    WHY,
+    'A give-back can be sent after the address has changed, before the page hears of the new node.',
+  ],
+  'granted again after a give-back at another node': [
+    WHY,
+    "The new node takes it for its own and may free another device's numbers.",
+  ],
+  'issued twice after a give-back at another node': [
+    WHY,
+    "The new node takes it for its own and may free another device's numbers.",
+  ],
+  // Series.
+  'a receipt of two copies, one of which was told': [
+    WHY,
+    'such a number is handed out with `heard: false`, and the copy that checks in second reports ' +
+      'it as doubtful',
+  ],
+  'a receipt of a device that lost its storage': [
+    'docs/document-numbers.md',
+    'it does not know its old series any more',
+  ],
+})
+export type Twice = keyof typeof TWICE
+
+/** Why a number may be a gap. */
+export const LOST = allowed({
+  // Pages that end.
+  'page crashed': [WHY, 'its lease is a gap: at most 16 numbers when it was idle'],
+  'browser killed': [
+    'docs/getting-started.md',
+    'When it crashes, or when you quit the whole browser, they are lost: a gap.',
+  ],
+  'power cut': [
+    WHY,
+    'After a crash between two steps, the number has its old owner, its new owner, or none (a gap).',
+  ],
+  'service worker stopped': [WHY, 'its lease is a gap: at most 16 numbers when it was idle'],
+  'closed while busy': [WHY, 'what a page that is silent now held is a gap'],
+  'gone while busy': [
+    WHY,
+    'After a crash between two steps, the number has its old owner, its new owner, or none (a gap).',
+  ],
+  'unmounted while busy': [
+    WHY,
+    'After a crash between two steps, the number has its old owner, its new owner, or none (a gap).',
+  ],
+  'worker lost': [
+    WHY,
+    'After a crash between two steps, the number has its old owner, its new owner, or none (a gap).',
+  ],
+  // Storage.
+  'storage evicted': [
+    GUIDE,
+    'If the device loses them, the numbers are a gap: the server does not grant them again.',
+  ],
+  'storage failed': [
+    GUIDE,
+    'If the device loses them, the numbers are a gap: the server does not grant them again.',
+  ],
+  'kept in memory': [GUIDE, 'When the page closes, unused numbers go back to the server'],
+  'a note in localStorage that was read late': [
+    WHY,
+    'The device refuses a grant that overlaps what it holds',
+  ],
+  // Copies and devices that go back.
+  'copied or set back': [
+    'docs/reference.md',
+    'Dropped because this device turned out to be a copy.',
+  ],
+  'copied by somebody': [
+    WHY,
+    'once a copy is found, the server grants to nobody what came back, or will come back, of that ' +
+      'grant',
+  ],
+  'claimed by somebody': ['README.md', 'Ids are unique, not consecutive'],
+  // Servers.
+  'database restored': ['docs/backup-and-restore.md', 'Nothing below is granted again.'],
+  'granted again': [WHY, 'The device refuses a grant that overlaps what it holds'],
+  'a claim refused by a gateway': [
+    WHY,
+    'A claim that is refused for good is forgotten, and the next one is smaller',
+  ],
+  'a claim granted twice': [
+    WHY,
+    'So each may grant the same claim, and the device takes one answer',
+  ],
+  'checked in at another node': [
+    WHY,
+    'If a node takes a device for a copy, it drops what the other one granted, too.',
+  ],
+  'taken for a copy by another node': [
+    WHY,
+    'If a node takes a device for a copy, it drops what the other one granted, too.',
+  ],
+  'more grants than a check-in shows': [
+    'docs/server.md',
+    'collections per claim, grants per check-in, documents per request',
+  ],
+  // Without tokens.
+  'given back without a token': [RAVEN, 'a gap: it is sent at most once'],
+  'released without a token': [RAVEN, 'a gap: it is sent at most once'],
+  'given back to a server without tokens, which did not take it': [
+    RAVEN,
+    'a gap: RavenDB takes back only the end of its counter',
+  ],
+  "a counter of the app's own": [GUIDE, 'Nothing is given back, an answer that was lost is a gap'],
+})
+export type Lost = keyof typeof LOST
