@@ -287,6 +287,11 @@ export class Checker {
     for (let n = low; n <= Math.min(high, numbers.highest); n++) numbers.excuses[n] ||= reason
   }
 
+  /** All that was granted of this series until now. */
+  excuseAll(series: Series, why: Lost): void {
+    this.excuse(series, 1, Number.POSITIVE_INFINITY, why)
+  }
+
   /**
    * Numbers that nobody issued, that no server has, and that no device has stored.
    * @param isStored does a device still have it?

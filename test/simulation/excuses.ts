@@ -177,6 +177,11 @@ export const LOST = allowed({
     'docs/server.md',
     'collections per claim, grants per check-in, documents per request',
   ],
+  'its collection was dropped': ['docs/server.md', 'forgets a database, or a collection of it'],
+  'its token has a secret of before': [
+    'docs/security.md',
+    'Until then, what such a device gives back is a gap, and a copy of it is not found.',
+  ],
   // Without tokens.
   'given back without a token': [RAVEN, 'a gap: it is sent at most once'],
   'released without a token': [RAVEN, 'a gap: it is sent at most once'],

@@ -23,4 +23,21 @@ export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
     seed: 24,
     says: /^\S+ \d+ was issued by (\w+), but \1 had issued it$/,
   },
+  drop: {
+    fault:
+      'A device that holds numbers of a collection that was dropped hears that it is a copy, and ' +
+      'that its ids may exist twice.',
+    seed: 3,
+    says: /^\w+ was taken for a copy, and is none$/,
+  },
+  'ledger-anew': {
+    fault: 'A device goes on where a ledger that was begun anew answers in place of the first.',
+    seed: 4,
+    says: /^\S+ \d+ was (granted to|issued by) \w+, but \w+( and \w+)* (holds|had issued) it$/,
+  },
+  replica: {
+    fault: 'A device goes on where two ledgers answer at one address.',
+    seed: 3,
+    says: /^\S+ \d+ was (granted to|issued by) \w+, but \w+( and \w+)* (holds|had issued) it$/,
+  },
 }

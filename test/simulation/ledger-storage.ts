@@ -3,8 +3,10 @@
  * `sqlite-storage.ts` does the same with a real database.
  */
 import { createLedger } from '../../server/src/ledger/create-ledger.js'
+import { newSecret } from '../../server/src/ledger/grant-token.js'
 import type { Ledger } from '../../server/src/ledger/ledger.js'
 import { ledgerLimits } from '../../server/src/ledger/options.js'
+import { SECRET } from '../../server/src/sql/meta.js'
 import { type MemoryRows, MemoryStore } from '../../server/test/ledger/memory-store.js'
 
 export interface LedgerStorage {
@@ -12,6 +14,10 @@ export interface LedgerStorage {
   open(): Promise<Ledger>
   /** Makes a consistent copy of all that the ledger has now. */
   backUp(): Copy
+  /** A ledger that was just begun, with a secret of its own. */
+  begunAnew(): Promise<Copy>
+  /** A place for another ledger, in which none is yet. */
+  beside(): LedgerStorage
   /** Puts the ledger back to a copy. No process may have the ledger open. */
   restore(copy: Copy): void
   /** Drops what earlier schedules left: no later schedule uses their databases. */
@@ -34,6 +40,15 @@ export class MemoryStorage implements LedgerStorage {
 
   backUp(): Copy {
     return this.#store.copy()
+  }
+
+  async begunAnew(): Promise<Copy> {
+    const { settings, ...rows } = new MemoryStore().copy()
+    return { ...rows, settings: new Map([...settings, [SECRET, newSecret()]]) }
+  }
+
+  beside(): MemoryStorage {
+    return new MemoryStorage()
   }
 
   restore(copy: Copy): void {

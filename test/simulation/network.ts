@@ -63,6 +63,8 @@ export const PERFECT_NETWORK: NetworkFaults = {
 
 export class Network {
   faults: NetworkFaults = { ...PERFECT_NETWORK }
+  /** By device: what its link loses without a word, while the other direction works. */
+  readonly losing = new Map<string, 'requests' | 'answers'>()
   readonly #scheduler: Scheduler
   readonly #actor: Actor
   readonly #server: Server
@@ -155,7 +157,13 @@ export class Network {
       if (random.chance(0.5)) sender.fail()
       return
     }
+    const lost = this.losing.get(request.from)
+    if (lost === 'requests') {
+      this.#hit('only requests lost')
+      return
+    }
     this.#deliver(request, this.#delay(random.chance(faults.late)), (reply) => {
+      if (lost === 'answers') return this.#hit('only answers lost')
       if (!reply) return sender.fail()
       if (random.chance(faults.loseAnswer)) {
         this.#hit('answer lost')

@@ -45,7 +45,10 @@ export class OwnServers {
   }
 
   async of(node: string): Promise<OwnServer> {
-    const server = this.#byNode.get(node) ?? (await OwnServer.start(node, this.#newStorage()))
+    const known = this.#byNode.get(node)
+    if (known && !known.isSpent) return known
+    await known?.remove()
+    const server = await OwnServer.start(node, this.#newStorage())
     this.#byNode.set(node, server)
     return server
   }
@@ -103,6 +106,10 @@ export class OwnServer {
   faults: ServerFaults = { ...SOUND }
   readonly #node: string
   readonly storage: LedgerStorage
+  /** Another ledger that answers at the same address, if there is one. */
+  beside: LedgerStorage | undefined
+  /** What a schedule has changed would be there in the next one. */
+  isSpent = false
   #stage!: Stage
   #processes: ((request: Request) => Promise<Response>)[] = []
   #ledgers: Ledger[] = []
@@ -149,6 +156,19 @@ export class OwnServer {
       return undefined
     }
     return this.#answer(request)
+  }
+
+  /** Of the first process. Undefined: none runs. */
+  get ledger(): Ledger | undefined {
+    return this.#ledgers[0]
+  }
+
+  /** An operator stops the processes, changes something and starts them again. */
+  async whileStopped(change: () => unknown): Promise<void> {
+    this.isSpent = true
+    await this.stop()
+    await change()
+    await this.start()
   }
 
   /** A consistent copy of the database, as a backup makes it. */
@@ -236,6 +256,7 @@ export class OwnServer {
   async remove(): Promise<void> {
     await this.stop()
     this.storage.remove()
+    this.beside?.remove()
   }
 
   /** Each process looks at its ledger. */
@@ -246,8 +267,11 @@ export class OwnServer {
 
   /** @throws Error when there is no ledger */
   async start(): Promise<void> {
-    for (let i = 0; i < PROCESSES; i++) {
-      const ledger = await this.storage.open()
+    const storages = [this.storage, this.beside ?? []].flat()
+    for (const storage of storages.flatMap(
+      (each) => Array(PROCESSES).fill(each) as typeof storages,
+    )) {
+      const ledger = await storage.open()
       ledger.onRestored(() => this.#stage.witness.copyProved(this))
       this.#ledgers.push(ledger)
       this.#processes.push(
@@ -398,7 +422,7 @@ export class OwnServer {
 }
 
 /** The command fails, and the person does not try again. */
-function notNow(error: unknown): undefined {
+export function notNow(error: unknown): undefined {
   if (!(error instanceof LedgerUnavailable)) throw error
 }
 

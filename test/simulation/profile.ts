@@ -93,6 +93,14 @@ export function chooseProfile(random: Random): Profile {
 export const isOfTheApp = (authority: Profile['authority']): authority is 'document' | 'nextHi' =>
   authority === 'document' || authority === 'nextHi'
 
+/** One server of our own, of which nobody makes a copy. */
+export const isOneLedger = (profile: Profile): boolean =>
+  profile.authority === 'own' &&
+  profile.nodes.length === 1 &&
+  !profile.hasClones &&
+  !profile.goesBack &&
+  !profile.hasRestore
+
 export function chooseTraits(random: Random, profile: Profile): DeviceTraits {
   const isOdd = profile.faults.size > 0 && random.chance(0.3)
   return {

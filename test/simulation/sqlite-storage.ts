@@ -64,11 +64,19 @@ export class SqliteStorage implements LedgerStorage {
     })
   }
 
-  /** The ledger of somebody else, with a secret of its own, in which much has happened. */
-  async anotherLedger(): Promise<string> {
+  async begunAnew(): Promise<string> {
     const dataDir = this.#newFile()
     await (await openLedger({ create: true, dataDir })).close()
-    const file = join(dataDir, SQLITE_FILE)
+    return join(dataDir, SQLITE_FILE)
+  }
+
+  beside(): SqliteStorage {
+    return new SqliteStorage()
+  }
+
+  /** The ledger of somebody else, with a secret of its own, in which much has happened. */
+  async anotherLedger(): Promise<string> {
+    const file = await this.begunAnew()
     inFile(file, (db) =>
       db.exec(`INSERT OR REPLACE INTO hilo_meta (key, value) VALUES ('mark', '${HIGH_MARK}')`),
     )

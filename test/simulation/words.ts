@@ -3,11 +3,16 @@
  * stream of its own, so a schedule in which it does not occur stays the same. A word that shows a
  * fault of the product is switched off until that is mended: known-faults.ts.
  */
+
+import { ledgerAnew, replica } from './another-ledger.js'
 import { clockWithDisk } from './clock-with-disk.js'
 import type { Device } from './device.js'
+import { drop } from './drop.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
+import { oneWay } from './one-way.js'
 import type { Profile } from './profile.js'
 import { createRandom, type Random } from './random.js'
+import { renewSecret } from './renew-secret.js'
 import type { Simulation } from './simulation.js'
 
 export interface Word {
@@ -23,6 +28,11 @@ export interface Word {
 
 export const WORDS = {
   'clock-with-disk': clockWithDisk,
+  drop,
+  'ledger-anew': ledgerAnew,
+  'one-way': oneWay,
+  'renew-secret': renewSecret,
+  replica,
 } satisfies Record<string, Word>
 
 export type WordName = keyof typeof WORDS
