@@ -54,7 +54,7 @@ test.runIf(leftOut === '')(`an app and its ids on one origin${leftOut}`, async (
   cpSync(join(REPOSITORY, 'server/deploy/one-origin/cloudflare'), folder, { recursive: true })
   renameSync(newApp(), join(folder, 'dist'))
   const reader = await Reader.begin(folder, packed)
-  const create = `${DEV} --var HILO_CREATE:yes`
+  const create = `${DEV} --var HILO_CREATE:yes --var HILO_OPEN:true`
   await reader.type('npm install offline-hilo-server wrangler')
   await reader.type(create)
   const { url } = reader.running.get(create)!

@@ -104,8 +104,10 @@ describe.runIf(isFull)('Next', () => {
   })
 
   test('has a client component that makes ids, and may import it on its server', async () => {
+    await apps.run('next', 'offline-hilo-server', 'init', '--data', 'hilo-data')
     const { url: next } = await startProgram('next', ['start', '--port', '0'], {
       cwd: join(apps.folder, 'next'),
+      env: { HILO_OPEN: 'true' },
     })
     const site = await openAppSite({ backend: next, csp: "worker-src 'self'" })
     expect(await (await fetch(site.url)).text()).toContain('HiloError')

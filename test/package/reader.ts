@@ -38,7 +38,8 @@ export function stepsOf(page: string, heading: string, end: string): Step[] {
 }
 
 /** Commands that go on running. */
-const SERVER = /^npx (offline-hilo-server$|next start|ng serve|wrangler dev)|^npm (start|run dev)/
+const SERVER =
+  /^([A-Z_]+=\S+ )?(npx (offline-hilo-server$|next start|ng serve|wrangler dev)|npm (start|run dev))/
 
 type Both = Record<'browser' | 'server', Packed>
 
@@ -107,7 +108,7 @@ export class Reader {
     // The same one each time: a page stays where it is.
     const port = command.includes('wrangler') ? this.#port : 0
     const portFlag = isServer ? '' : `${command.startsWith('npm') ? ' --' : ''} --port ${port}`
-    const args = ['-c', `exec ${command}${portFlag}`]
+    const args = ['-c', `exec env ${command}${portFlag}`]
     // Of dev servers, Angular's takes it, too.
     const environment = { ...this.#environment, ...(isServer && { PORT: String(this.#port) }) }
     const { ready, kill } = await start(
