@@ -420,6 +420,7 @@ export const GUARDS: Guard[] = [
     'server/sqlite-ledger',
   ),
   guard('H31 a ledger is made only when somebody says so', 'server/cli'),
+  guard('H31 in production a ledger has a place that was named', 'server/production'),
   guard('H31 a name that is not listed makes no object', 'server/durable-object/worker'),
   guard('H26 an operator shows a token', 'server/durable-object/worker'),
   guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),

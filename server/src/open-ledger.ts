@@ -21,7 +21,11 @@ import { ALL_FROM_ROOT, checkRole, openRegion } from './region/region.js'
 import type { Opening } from './sql/schema.js'
 
 export interface LedgerOptions {
-  /** Folder of the SQLite file `hilo.db`. Default `./hilo-data`. */
+  /**
+   * Folder of the SQLite file `hilo.db`. Default `./hilo-data`, for trying it out: where `NODE_ENV`
+   * says `production`, or anything but `development` and `test`, a ledger without a place is
+   * refused.
+   */
   dataDir?: string | undefined
   /** `postgres://user:password@host/database`. The host leads to the primary. */
   databaseUrl?: string | undefined
@@ -55,6 +59,9 @@ export interface LedgerOptions {
 }
 
 export const DEFAULT_DATA_DIR = './hilo-data'
+
+/** What `NODE_ENV` says where somebody tries something out. */
+const TRY_OUTS = [undefined, '', 'development', 'test']
 
 export const databaseUrl = z.string().superRefine((url, context) => {
   try {
@@ -98,6 +105,8 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
   const { create = dataDir === undefined && databaseUrl === undefined, secrets } = given
   if (databaseUrl !== undefined && dataDir !== undefined)
     throw new Error('openLedger: give databaseUrl or dataDir, not both: there is one ledger.')
+  // guard: H31 in production a ledger has a place that was named
+  if (databaseUrl === undefined && dataDir === undefined) refuseInProduction()
   if (upstream && collections.size > 0)
     throw new Error(
       'openLedger: give upstream or collections, not both: all numbers of a region come from its ' +
@@ -116,6 +125,20 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
     await ledger.close()
     throw error
   }
+}
+
+/** @throws Error where `NODE_ENV` does not say that this is a try-out */
+function refuseInProduction(): void {
+  const { NODE_ENV } = process.env
+  if (TRY_OUTS.includes(NODE_ENV)) return
+  throw new Error(
+    `NODE_ENV is ${NODE_ENV}, and nothing says where the ledger is. ${DEFAULT_DATA_DIR} is for ` +
+      'trying out: on another machine, in another folder, or after the next deployment, the ' +
+      'ledger there would be another one, and grant the same numbers again. Nothing was made. ' +
+      'Name the place: --data with a folder that stays, or --database-url; in your own server, ' +
+      'dataDir or databaseUrl. If your program passes one of them, it is undefined: set the ' +
+      'variable that it comes from.',
+  )
 }
 
 // Loaded on demand: each has a driver that the other does not need.

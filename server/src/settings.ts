@@ -98,7 +98,9 @@ export const SETTINGS = {
     value: 'folder',
     check: dataDir,
     default: DEFAULT_DATA_DIR,
-    says: 'SQLite in this folder. The file in it is hilo.db',
+    says:
+      'SQLite in this folder. The file in it is hilo.db. The default is for trying out: where ' +
+      'NODE_ENV says production, name the folder or `databaseUrl`',
   },
   databaseUrl: {
     value: 'url',

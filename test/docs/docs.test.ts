@@ -107,6 +107,50 @@ test('an app has one Hilo: its pages import it', () => {
   )
 })
 
+/** What readers copy: files that are shipped, and the code of the pages. */
+const COPIED = [
+  ...['server/deploy', 'examples', 'test/package/apps'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.(m?js|tsx?)$/.test(path) && !path.includes('node_modules'))
+      .map((path) => [`${folder}/${path}`, read(`${folder}/${path}`)] as const),
+  ),
+  ...PAGES.map(
+    (page) =>
+      [
+        page,
+        blocksOf(read(page))
+          .map(({ text }) => text)
+          .join('\n'),
+      ] as const,
+  ),
+]
+
+/** The arguments of each call of a function, as they are written. */
+const callsOf = (name: string, code: string): string[] =>
+  [...code.matchAll(new RegExp(`\\b${name}\\(`, 'g'))].map(({ index }) => {
+    const rest = code.slice(index + name.length)
+    let depth = 0
+    const end = [...rest].findIndex((letter) => {
+      depth += Number(letter === '(') - Number(letter === ')')
+      return depth === 0
+    })
+    return rest.slice(0, end + 1)
+  })
+
+test('whatever opens a ledger names its place, and whatever answers says who may ask', () => {
+  const ledgers = COPIED.flatMap(([path, code]) =>
+    callsOf('openLedger', code).map((call) => ({ path, call })),
+  )
+  const handlers = COPIED.flatMap(([path, code]) =>
+    ['createHiloHandler', 'createHiloWorker']
+      .flatMap((name) => callsOf(name, code))
+      .map((call) => ({ path, call })),
+  )
+  expect([ledgers.length > 10, handlers.length > 10]).toEqual([true, true])
+  expect(ledgers.filter(({ call }) => !/\b(dataDir|databaseUrl)\b/.test(call))).toEqual([])
+  expect(handlers.filter(({ call }) => !/\b(tokens|authorize|open|host)\b/.test(call))).toEqual([])
+})
+
 describe.concurrent('blocks run', () => {
   test.each(MODULES.filter(({ isRun }) => isRun).map(({ name }) => name))('%s', async (name) => {
     await node(
