@@ -12,6 +12,8 @@ export function nodeOf(simulation: Simulation, page: Page, tag: string, number: 
     ({ id, range: { prefix, from, to } }) =>
       page.isNamed(id) && prefix === `${ofTenant(tag, tenant)}/` && from <= number && number <= to,
   )
-  const [known = isOfTheApp(simulation.profile.authority) ? '' : device.node] = nodes.get(tag)!
+  const { authority, nodes: all } = simulation.profile
+  const only = all.length === 1 ? all[0] : undefined
+  const [known = isOfTheApp(authority) ? '' : (only ?? device.node)] = nodes.get(tag)!
   return held?.range.serverTag ?? known
 }

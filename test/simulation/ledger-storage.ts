@@ -29,17 +29,17 @@ export interface LedgerStorage {
 /** The path of a copied SQLite file, or the rows. */
 export type Copy = string | MemoryRows
 
-const LIMITS = ledgerLimits.parse({})
+export const LIMITS = ledgerLimits.parse({})
 
 export class MemoryStorage implements LedgerStorage {
-  readonly #store = new MemoryStore()
+  protected readonly store = new MemoryStore()
 
   async open(): Promise<Ledger> {
-    return createLedger(this.#store, LIMITS, new Map())
+    return createLedger(this.store, LIMITS, new Map())
   }
 
   backUp(): Copy {
-    return this.#store.copy()
+    return this.store.copy()
   }
 
   async begunAnew(): Promise<Copy> {
@@ -52,11 +52,11 @@ export class MemoryStorage implements LedgerStorage {
   }
 
   restore(copy: Copy): void {
-    this.#store.replace(copy as MemoryRows)
+    this.store.replace(copy as MemoryRows)
   }
 
   forget(): void {
-    this.#store.replace(new MemoryStore().copy())
+    this.store.replace(new MemoryStore().copy())
   }
 
   remove(): void {}

@@ -36,6 +36,8 @@ export interface Profile {
    */
   authority: 'own' | 'raven' | 'document' | 'nextHi'
   nodes: readonly string[]
+  /** Of an own server: who counts its numbers. */
+  counts: 'its ledger' | 'a back end' | 'a root'
   devices: number
   collections: readonly string[]
   reserve: number
@@ -62,6 +64,7 @@ export function chooseProfile(random: Random): Profile {
   const profile: Profile = {
     authority,
     nodes,
+    counts: 'its ledger',
     devices: random.between(1, 3),
     collections: random.chance(0.3) ? ['orders', 'lines'] : ['orders'],
     reserve: random.pick([0, 0, 4, 32, 32, 100]),
@@ -93,9 +96,10 @@ export function chooseProfile(random: Random): Profile {
 export const isOfTheApp = (authority: Profile['authority']): authority is 'document' | 'nextHi' =>
   authority === 'document' || authority === 'nextHi'
 
-/** One server of our own, of which nobody makes a copy. */
+/** One server of our own, which counts by itself, and of which nobody makes a copy. */
 export const isOneLedger = (profile: Profile): boolean =>
   profile.authority === 'own' &&
+  profile.counts === 'its ledger' &&
   profile.nodes.length === 1 &&
   !profile.hasClones &&
   !profile.goesBack &&

@@ -81,11 +81,13 @@ export class Receipts {
   /** In every second schedule that has such an app. */
   static haveRanges = (seed: number): boolean => seed % (2 * EVERY) !== 0
 
-  /** A restored server may give a letter again until its floors are raised. */
-  static areMade(seed: number, { authority, nodes, hasRestore, goesBack }: Profile): boolean {
-    return (
-      seed % EVERY === 0 && authority === 'own' && nodes.length === 1 && !hasRestore && !goesBack
-    )
+  /**
+   * A restored server may give a letter again until its floors are raised. A region gives none.
+   */
+  static areMade(seed: number, profile: Profile): boolean {
+    const { authority, nodes, counts, hasRestore, goesBack } = profile
+    const isOne = authority === 'own' && nodes.length === 1 && counts !== 'a root'
+    return seed % EVERY === 0 && isOne && !hasRestore && !goesBack
   }
 
   /** What the app does next: it takes a number, or confirms or cancels one. */

@@ -1,8 +1,10 @@
 /** The server of a node, of the kind that the schedule's profile names. */
+import { BoundStorage } from './bound-counter.js'
 import { claimKey, collectionOf } from './claims.js'
-import { type OwnServer, type OwnServers, SOMEBODY, type Witness } from './own-servers.js'
+import { OwnServer, type OwnServers, SOMEBODY, type Witness } from './own-servers.js'
 import { RavenModel } from './raven-model.js'
 import { EPOCH } from './realm.js'
+import { startRegions } from './regions.js'
 import { copyProved } from './restores.js'
 import { whyShared } from './set-back.js'
 import type { Simulation } from './simulation.js'
@@ -63,6 +65,10 @@ export async function startServer(
       checker.shared(series, low, high, sharers, whyShared(simulation))
     },
   }
-  const server = await ownServers.of(node)
+  if (profile.counts === 'a root') return startRegions(simulation, witness)
+  const server =
+    profile.counts === 'a back end'
+      ? await OwnServer.start(node, new BoundStorage())
+      : await ownServers.of(node)
   return server.enter({ random, witness, hit })
 }

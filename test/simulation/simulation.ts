@@ -26,6 +26,7 @@ import { QuietHours } from './quiet.js'
 import { createRandom, type Random } from './random.js'
 import { serverRealm } from './realm.js'
 import { Receipts } from './receipts.js'
+import { SECOND } from './regions.js'
 import { ReplacedLedger } from './replaced-ledger.js'
 import { Actor, Scheduler } from './scheduler.js'
 import { type Server, startServer } from './servers.js'
@@ -53,6 +54,8 @@ export class Simulation {
   readonly devices: Device[] = []
   /** Milliseconds that the servers' clocks are ahead. */
   serverClockError = 0
+  /** Regions whose root does not answer. */
+  readonly rootIsAway = new Set<string>()
   /** Nodes that refuse connections. */
   readonly down = new Set<string>()
   readonly database: string
@@ -171,6 +174,7 @@ export class Simulation {
     const device = new Device(name, traits, this.scheduler, this.network)
     if (disk) device.disk.copyOf(disk)
     device.node = this.random.pick(this.profile.nodes)
+    if (this.profile.counts === 'a root' && this.devices.length % 2 > 0) device.node = SECOND
     device.databases.committed = (writes) => look(this, device, writes)
     device.databases.failed = () => {
       this.hit('transaction failed')

@@ -5,6 +5,7 @@
  */
 
 import { ledgerAnew, replica } from './another-ledger.js'
+import { bound } from './bound-counter.js'
 import { clockWithDisk } from './clock-with-disk.js'
 import type { Device } from './device.js'
 import { drop } from './drop.js'
@@ -12,6 +13,7 @@ import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
 import { oneWay } from './one-way.js'
 import type { Profile } from './profile.js'
 import { createRandom, type Random } from './random.js'
+import { region } from './regions.js'
 import { renewSecret } from './renew-secret.js'
 import type { Simulation } from './simulation.js'
 
@@ -27,6 +29,8 @@ export interface Word {
 }
 
 export const WORDS = {
+  bound,
+  region,
   'clock-with-disk': clockWithDisk,
   drop,
   'ledger-anew': ledgerAnew,

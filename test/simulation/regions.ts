@@ -1,0 +1,137 @@
+/**
+ * The word `region`: two servers that count nothing themselves. All their numbers come from one
+ * root, of which each is a device. A device of the app always asks the same region. The root may be
+ * away for a while, and regions are started again.
+ */
+import { createLedger } from '../../server/src/ledger/create-ledger.js'
+import type { Ledger } from '../../server/src/ledger/ledger.js'
+import { ALL_FROM_ROOT, openRegion } from '../../server/src/region/region.js'
+import { Checker } from './checker.js'
+import { SimulatedHeaders } from './http.js'
+import { LIMITS, MemoryStorage } from './ledger-storage.js'
+import { OwnServer, type Witness } from './own-servers.js'
+import { isOneLedger } from './profile.js'
+import type { Realm } from './realm.js'
+import type { Actor, Scheduler } from './scheduler.js'
+import type { Simulation } from './simulation.js'
+import { SimAbortController, SimAbortSignal } from './targets.js'
+import type { Word } from './words.js'
+
+/** Where devices find the second region. The tag of its ids is that of the root, too. */
+export const SECOND = 'second'
+const LONGEST_MS = 300_000
+const RESERVES = [0, 32, 100]
+
+export const region: Word = {
+  fits: isOneLedger,
+  world: () => ({ counts: 'a root' }),
+  happens(simulation, { node }, random) {
+    const { scheduler, networkActor, servers, rootIsAway } = simulation
+    if (random.chance(0.5)) {
+      simulation.hit('root away')
+      rootIsAway.add(node)
+      const passed = random.between(1_000, LONGEST_MS)
+      scheduler.post(networkActor, passed, 'the root is back', () => rootIsAway.delete(node))
+      return
+    }
+    const server = servers.get(node)
+    if (!(server instanceof OwnServer)) return
+    simulation.hit('region restarted')
+    scheduler.post(networkActor, 0, `region ${node} starts again`, () =>
+      server.whileStopped(() => {}),
+    )
+  },
+  heal: ({ rootIsAway }) => rootIsAway.clear(),
+}
+
+class RegionStorage extends MemoryStorage {
+  readonly #url: string
+  readonly #reserve: number
+
+  constructor(url: string, reserve: number) {
+    super()
+    this.#url = url
+    this.#reserve = reserve
+  }
+
+  override async open(): Promise<Ledger> {
+    const ledger = createLedger(this.store, LIMITS, ALL_FROM_ROOT)
+    return openRegion(ledger, this.store.devices, { url: this.#url, reserve: this.#reserve })
+  }
+}
+
+/** Starts both regions, and the root above them. */
+export async function startRegions(simulation: Simulation, witness: Witness): Promise<OwnServer> {
+  const { random, servers, scheduler, networkActor, rootIsAway } = simulation
+  const [first] = simulation.profile.nodes as [string]
+  const hit = (fault: string) => simulation.hit(fault)
+  const root = (await OwnServer.start(first, new MemoryStorage())).enter({
+    random,
+    witness: witnessOfRoot(simulation),
+    hit,
+  })
+  const regionAt = async (node: string) => {
+    const storage = new RegionStorage(`https://${node}.test`.toLowerCase(), random.pick(RESERVES))
+    const server = await OwnServer.start(first, storage)
+    return server.enter({ random, witness, hit })
+  }
+  Object.assign((networkActor.realm as Realm).globals, {
+    ...timersOf(scheduler, networkActor),
+    AbortController: SimAbortController,
+    AbortSignal: SimAbortSignal,
+    async fetch(address: string, init: RequestInit = {}) {
+      const url = new URL(address)
+      const node = [...servers.keys()].find((each) => url.host === `${each}.test`.toLowerCase())!
+      const reply = rootIsAway.has(node)
+        ? undefined
+        : await root.handle({
+            method: init.method ?? 'GET',
+            url,
+            headers: init.headers as Record<string, string>,
+            body: init.body as string | undefined,
+            from: `region ${node}`,
+            sender: node,
+            node,
+            answeredBy: undefined,
+          })
+      if (!reply) throw new TypeError('fetch failed')
+      const { status, headers, body } = reply
+      return {
+        status,
+        ok: status >= 200 && status < 300,
+        headers: new SimulatedHeaders(headers),
+        text: async () => body,
+      }
+    },
+  })
+  servers.set(SECOND, await regionAt(SECOND))
+  return regionAt(first)
+}
+
+/** The root has a truth of its own, in which the regions are the devices. */
+function witnessOfRoot({ checker }: Simulation): Witness {
+  const own = new Checker()
+  own.complain = (what) => checker.complain(`root: ${what}`)
+  return {
+    checker: own,
+    copyProved: () => own.complain('it takes itself for an older copy'),
+    lostShown() {},
+    told(_, device, __, isFound) {
+      if (isFound) own.complain(`${device} was taken for a copy, and is none`)
+    },
+    copyFound() {},
+    claimed: (_, device, series, __, low, high) => own.granted(series, device, low, high),
+  }
+}
+
+/** As Node has them. */
+function timersOf(scheduler: Scheduler, actor: Actor) {
+  return {
+    setTimeout(run: () => void, ms = 0) {
+      const timer = { cancel: scheduler.post(actor, ms, 'timer', run), unref: () => timer }
+      return timer
+    },
+    clearTimeout: (timer: { cancel(): void } | undefined) => timer?.cancel(),
+    performance: { now: () => scheduler.now },
+  }
+}
