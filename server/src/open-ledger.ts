@@ -15,7 +15,6 @@ import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { type Checks, checked, type Given, ledgerLimits, secrets } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
 import { addressIn } from './postgres/place.js'
-import type { PostgresPool } from './postgres/pool.js'
 import { type RootSetting, rootSettings } from './region/options.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './region/region.js'
 import type { Opening } from './sql/schema.js'
@@ -113,14 +112,14 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
         'root. Bind collections there.',
     )
   refuseWithoutPostgres(collections, databaseUrl)
-  const store = await (databaseUrl === undefined
+  const { store, bindings } = await (databaseUrl === undefined
     ? openFile(dataDir ?? DEFAULT_DATA_DIR, collections, { create, secrets })
     : openDatabase(databaseUrl, collections, { create, secrets }, first))
-  const ledger = createLedger(store, limits, upstream ? ALL_FROM_ROOT : collections)
+  const ledger = createLedger(store, limits, upstream ? ALL_FROM_ROOT : bindings)
   try {
     await checkRole(ledger, store.devices, upstream !== undefined)
     if (upstream) return openRegion(ledger, store.devices, upstream)
-    return await withRavens(ledger, collections)
+    return await withRavens(ledger, bindings)
   } catch (error) {
     await ledger.close()
     throw error
@@ -141,20 +140,35 @@ function refuseInProduction(): void {
   )
 }
 
+interface Opened {
+  store: RowStore
+  /** With the counters as they were found. */
+  bindings: Bindings
+}
+
 // Loaded on demand: each has a driver that the other does not need.
-async function openFile(dataDir: string, bindings: Bindings, opening: Opening): Promise<RowStore> {
+async function openFile(dataDir: string, bindings: Bindings, opening: Opening): Promise<Opened> {
   const { openSqliteStore } = await import('./sqlite/store.js')
-  return openSqliteStore(dataDir, bindings, opening)
+  return { store: openSqliteStore(dataDir, bindings, opening), bindings }
 }
 
 async function openDatabase(
   databaseUrl: string,
-  bindings: Bindings,
+  configured: Bindings,
   opening: Opening,
   isFirst: boolean,
-): Promise<RowStore> {
+): Promise<Opened> {
   const { openPostgresStore } = await import('./postgres/store.js')
   const { startBindings } = await import('./bound/orm/orm-counters.js')
-  const start = (pool: PostgresPool) => startBindings(pool, bindings, isFirst)
-  return openPostgresStore(databaseUrl, start, opening)
+  let bindings = configured
+  const store = await openPostgresStore(
+    databaseUrl,
+    async (pool, schemas) => {
+      const started = await startBindings(pool, schemas, configured, isFirst)
+      bindings = started.bindings
+      return started.counters
+    },
+    opening,
+  )
+  return { store, bindings }
 }

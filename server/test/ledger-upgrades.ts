@@ -15,11 +15,14 @@ interface NewDatabase {
 
 /** A version that is yet to come: this one is the older. */
 export const NEWER: Schema = {
-  tables: [...SCHEMA.tables, 'ALTER TABLE hilo_grants ADD COLUMN note TEXT'],
+  tables: (naming) => [
+    ...SCHEMA.tables(naming),
+    `ALTER TABLE ${naming.schema}.hilo_grants ADD COLUMN note TEXT`,
+  ],
   upgrades: [
-    [
-      "ALTER TABLE hilo_grants ADD COLUMN note TEXT NOT NULL DEFAULT ''",
-      "UPDATE hilo_grants SET note = 'upgraded'",
+    ({ schema }) => [
+      `ALTER TABLE ${schema}.hilo_grants ADD COLUMN note TEXT NOT NULL DEFAULT ''`,
+      `UPDATE ${schema}.hilo_grants SET note = 'upgraded'`,
     ],
   ],
 }

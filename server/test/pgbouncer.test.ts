@@ -28,7 +28,7 @@ afterAll(async () => {
  * has connections.
  */
 async function newPooledDatabase(): Promise<string> {
-  const url = new URL(await newDatabase())
+  const url = new URL(await newDatabase({ hasPath: true }))
   const folder = newFolder()
   const owner = ownerOf(folder)
   chmodSync(folder, 0o755)

@@ -3,26 +3,31 @@
  */
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
-import { startBindings } from '../src/bound/orm/orm-counters.js'
 import { openLedger } from '../src/index.js'
 import type { Selection } from '../src/ledger/row-store.js'
 import { openPool } from '../src/postgres/pool.js'
 import { connectionTo, openPostgresStore } from '../src/postgres/store.js'
 import { loader } from '../src/sql/rows.js'
 import type { Schema } from '../src/sql/schema.js'
+import { makeTraps, TRAPPED_PATH } from './function-traps.js'
 import { newHandler } from './handlers.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades, ledgerOver, NEWER } from './ledger-upgrades.js'
 import { newDatabase, secretAt } from './postgres.js'
 import { runSql } from './postgres-cluster.js'
+import { leaveInSessions } from './sessions.js'
 
 describeLedger('PostgreSQL ledger', async () => {
   const databaseUrl = await newDatabase()
+  await makeTraps(databaseUrl)
+  leaveInSessions(databaseUrl, TRAPPED_PATH)
   return {
     open: (limits) => openLedger({ create: true, databaseUrl, limits }),
     secret: () => secretAt(databaseUrl),
   }
 })
+
+const NO_COUNTERS = { answer: async () => ({ fresh: [], isAtEnd: false }) }
 
 const wish = {
   database: 'Shop',
@@ -50,7 +55,7 @@ test('in a new ledger a claim and a serial are found without a look at all grant
      INSERT INTO hilo_grants SELECT * FROM more`,
   )
   const pool = openPool(databaseUrl)
-  const { dialect } = connectionTo(pool, await startBindings(pool, new Map(), false))
+  const { dialect } = connectionTo(pool, 'public', NO_COUNTERS)
   const planOf = async (select: Selection) => {
     const [found] = loader(dialect).selected(select).reads
     return JSON.stringify(await pool.query(`EXPLAIN ${found!.text}`, [...found!.parameters]))
@@ -71,7 +76,7 @@ test('commits are synchronous whatever the default of the database is', async ()
     `CREATE TABLE seen (setting text);
      CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN
-         INSERT INTO seen VALUES (current_setting('synchronous_commit'));
+         INSERT INTO public.seen VALUES (current_setting('synchronous_commit'));
          RETURN NULL;
        END $$;
      CREATE TRIGGER note AFTER INSERT OR UPDATE ON hilo_counters
@@ -171,7 +176,7 @@ test('two ledgers in one database are refused', async () => {
 })
 
 const openStore = (databaseUrl: string, schema?: Schema) =>
-  openPostgresStore(databaseUrl, (pool) => startBindings(pool, new Map(), false), {
+  openPostgresStore(databaseUrl, async () => NO_COUNTERS, {
     create: true,
     ...(schema && { schema }),
   })
@@ -232,7 +237,7 @@ test('an upgrade takes its time, and waits for no lock as long as claims do', as
     databaseUrl,
     `CREATE TABLE seen (statement_timeout text, lock_timeout text);
      CREATE FUNCTION note() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
-       INSERT INTO seen
+       INSERT INTO public.seen
          VALUES (current_setting('statement_timeout'), current_setting('lock_timeout'));
      END $$;
      CREATE EVENT TRIGGER note ON ddl_command_start EXECUTE FUNCTION note()`,

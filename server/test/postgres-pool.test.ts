@@ -14,7 +14,7 @@ import { startRelay } from './relay.js'
 let pool: PostgresPool
 
 beforeAll(async () => {
-  pool = openPool(await newDatabase())
+  pool = openPool(await newDatabase({ hasPath: true }))
   await pool.query('CREATE TABLE notes (id INT PRIMARY KEY)')
 })
 
@@ -25,7 +25,7 @@ const notes = async () =>
 
 /** @param messages the least of those that the database sends */
 async function newPool(messages: string): Promise<PostgresPool> {
-  const url = new URL(await newDatabase())
+  const url = new URL(await newDatabase({ hasPath: true }))
   url.searchParams.set('options', `-c client_min_messages=${messages}`)
   const opened = openPool(url.href)
   onTestFinished(() => opened.close())

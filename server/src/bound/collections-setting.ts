@@ -12,7 +12,7 @@ import {
   counterSettings,
   toBinding,
 } from './orm/counter-options.js'
-import { nameOf } from './orm/counter-statements.js'
+import { descriptionOf } from './orm/counter-statements.js'
 import { type Raven, type RavenAddress, type RavenOptions, ravenSettings } from './raven/options.js'
 
 /** By database, then by collection. */
@@ -20,11 +20,15 @@ export type CollectionsOptions = Readonly<
   Record<string, Readonly<Record<string, CounterOptions | RavenOptions>>>
 >
 
-export type Bound = BoundCollection &
-  ({ authority: 'counter'; counter: Binding } | { authority: 'upstream'; upstream: RavenAddress })
+/** With names as they are configured, or, once a process has begun, as they were found. */
+export type Bound<Name = string> = BoundCollection &
+  (
+    | { authority: 'counter'; counter: Binding<Name> }
+    | { authority: 'upstream'; upstream: RavenAddress }
+  )
 
 /** By `bindingKey`. */
-export type Bindings = ReadonlyMap<string, Bound>
+export type Bindings<Name = string> = ReadonlyMap<string, Bound<Name>>
 
 /** @throws Error when a binding needs PostgreSQL and no database URL was given */
 export function refuseWithoutPostgres(bindings: Bindings, databaseUrl: string | undefined): void {
@@ -86,6 +90,6 @@ function toRaven(key: CollectionKey, { tag = key.collection, ...upstream }: Rave
 const toCounter = (key: CollectionKey, counter: Binding): Bound => ({
   ...key,
   authority: 'counter',
-  description: `${counter.strategy} on ${nameOf(counter)} with ${counter.size}`,
+  description: descriptionOf(counter),
   counter,
 })

@@ -6,22 +6,36 @@ import {
   refuseWithoutPostgres,
 } from '../bound/collections-setting.js'
 import { idsOf, lastValue, valueAbove } from '../bound/orm/blocks.js'
-import { highestIn, shapeProblems } from '../bound/orm/checks.js'
-import { type Binding, isSequence } from '../bound/orm/counter-options.js'
-import { lockSequence, nameOf, nextValue, raiseStatement } from '../bound/orm/counter-statements.js'
+import { highestIn, nameOfColumn, shapeProblems } from '../bound/orm/checks.js'
 import {
-  bindingProblems,
+  type Counter,
+  type IdColumn,
+  idColumn,
+  isSequence,
+  type Relation,
+} from '../bound/orm/counter-options.js'
+import {
+  descriptionOf,
+  lockSequence,
+  nameOf,
+  nextValue,
+  raiseStatement,
+} from '../bound/orm/counter-statements.js'
+import {
+  examine,
   explained,
   forgetStock,
   highWaterOf,
   rememberBinding,
 } from '../bound/orm/orm-counters.js'
+import { findCounter, mustFind } from '../bound/orm/relations.js'
 import { openRaven } from '../bound/raven/cluster.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { checked } from '../ledger/options.js'
 import { toSpans } from '../ledger/stock.js'
+import { findSchemas } from '../postgres/place.js'
 import { openPool, type PostgresPool } from '../postgres/pool.js'
 import { refuseStandby } from '../postgres/upgrade.js'
 import type { ServeOptions } from '../serve.js'
@@ -54,8 +68,10 @@ export async function check(options: ServeOptions, ids?: string): Promise<string
   }
   if (options.databaseUrl !== undefined)
     await withPool(options.databaseUrl, async (pool) => {
-      problems.push(...(await bindingProblems(pool, bindings, options.first ?? false, false)))
-      for (const [name, bound] of bindings) {
+      const schemas = await pool.transaction(findSchemas)
+      const examined = await examine(pool.query, schemas, bindings, options.first ?? false)
+      problems.push(...examined.problems)
+      for (const [name, bound] of examined.bindings) {
         if (!('counter' in bound) || problems.some((problem) => problem.startsWith(`${name}:`)))
           continue
         const { counter, description } = bound
@@ -84,13 +100,14 @@ function withIds(bindings: Bindings, ids: string | undefined): Bindings {
       `--table is for one collection, and ${counters.length} are bound to a counter. Name the ` +
         'column as `ids` of each in the configuration file.',
     )
-  return new Map([...bindings, [name, { ...bound, counter: { ...bound.counter, ids } }]])
+  const counter = { ...bound.counter, ids: idColumn(ids) }
+  return new Map([...bindings, [name, { ...bound, counter }]])
 }
 
-const compared = (ids: string | undefined): string =>
+const compared = (ids: IdColumn | undefined): string =>
   ids === undefined
     ? 'not compared with the ids in use (--table orders.id, or `ids` of the collection)'
-    : `fits the ids in ${ids}`
+    : `fits the ids in ${nameOfColumn(ids)}`
 
 export interface Adoption {
   database: string
@@ -119,12 +136,15 @@ export async function adopt(
   return withPool(options.databaseUrl, (pool) =>
     pool.transaction((query) =>
       explained(bound.counter, async () => {
-        const problems = await shapeProblems(query, bound.counter, options.first ?? false)
+        const { ledger, path } = await findSchemas(query)
+        const counter = await findCounter(query, path, bound.counter)
+        const problems = await shapeProblems(query, counter, options.first ?? false)
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
-        if (isApplied && isSequence(bound.counter.place))
-          await lockSequence(query, bound.counter.place)
-        const highest = (await highestIn(query, from)) ?? 0n
-        return raised(query, bound, { highest, from, isApplied })
+        if (isApplied && isSequence(counter.place)) await lockSequence(query, counter.place)
+        const { table, column } = idColumn(from)
+        const ids = { table: await mustFind(query, path, 'table', table), column }
+        const found = { ...bound, counter, description: descriptionOf(counter) }
+        return raised(query, ledger, found, { ids, isApplied })
       }),
     ),
   )
@@ -132,11 +152,13 @@ export async function adopt(
 
 async function raised(
   query: Query,
-  bound: Bound & { counter: Binding },
-  { highest, from, isApplied }: { highest: bigint; from: string; isApplied: boolean },
+  ledger: string | undefined,
+  bound: Bound<Relation> & { counter: Counter },
+  { ids, isApplied }: { ids: IdColumn<Relation>; isApplied: boolean },
 ): Promise<string> {
   const { counter } = bound
-  const highWater = BigInt(await highWaterOf(query, bound))
+  const highest = (await highestIn(query, ids)) ?? 0n
+  const highWater = BigInt(await highWaterOf(query, ledger, bound))
   const floor = highest > highWater ? highest : highWater
   const value = valueAbove(counter.blocks, floor)
   if (value > lastValue(counter.blocks, counter.maxId))
@@ -146,7 +168,7 @@ async function raised(
   const next = await nextValue(query, counter)
   const statement = raiseStatement(counter, value)
   const why =
-    `The highest id in ${from} is ${highest}, the highest granted here ${highWater}; ` +
+    `The highest id in ${nameOfColumn(ids)} is ${highest}, the highest granted here ${highWater}; ` +
     `${nameOf(counter)} gives ${next} next`
   const effect =
     next >= value
@@ -155,12 +177,15 @@ async function raised(
   const plan = `-- ${why}, ${effect}.\n${statement};\n`
   if (!isApplied) return `${plan}-- Nothing was run. With --apply it is.\n`
   await query(statement)
-  await forgetStock(query, bound, highest)
-  await rememberBinding(query, bound)
+  // Where there is no ledger yet, the server remembers the binding when it makes one.
+  if (ledger !== undefined) {
+    await forgetStock(query, ledger, bound, highest)
+    await rememberBinding(query, ledger, bound)
+  }
   return `${plan}-- Done: ${nextIds(counter, await nextValue(query, counter))}.\n`
 }
 
-function nextIds(binding: Binding, value: bigint): string {
+function nextIds(binding: Counter, value: bigint): string {
   const [span] = toSpans([idsOf(binding.blocks, value) ?? []].flat())
   return span ? `the next ids are ${span.slice(0, 2).join(' to ')}` : `the next value is ${value}`
 }

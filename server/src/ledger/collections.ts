@@ -114,7 +114,8 @@ export function changedBindings(
     if (before === undefined || before === description) return []
     const adopt =
       authority === 'counter'
-        ? '; or, when everybody who takes from the counter has changed at once: ' +
+        ? ', and write a name that several schemas have with its schema, as in sales.order_seq. ' +
+          'Or, when everybody who takes from the counter has changed at once: ' +
           `offline-hilo-server adopt ${database} ${collection} --from <table>.<column> --apply`
         : ''
     return [

@@ -34,6 +34,14 @@ export interface OrmCounters {
 /** Runs a statement in a transaction. It is the same function for one connection. */
 export type Query = <Row>(text: string, parameters?: unknown[]) => Promise<Row[]>
 
+/** Where things are in the database. */
+export interface Schemas {
+  /** Of the ledger, as SQL has it. Undefined: there is no ledger yet. */
+  ledger: string | undefined
+  /** Where a table or sequence is looked for that is named without its schema. */
+  path: readonly string[]
+}
+
 export interface SqlDatabase {
   /** A transaction of one statement. */
   query: Query
@@ -41,10 +49,13 @@ export interface SqlDatabase {
   createMissing(table: string, statement: string): Promise<void>
 }
 
-/** Is there a table of this name? Writes nothing. */
+/**
+ * Writes nothing.
+ * @param table with its schema, as SQL has it
+ */
 export async function isThere(query: Query, table: string): Promise<boolean> {
   const [found] = await query<{ isThere: boolean }>(
-    'SELECT to_regclass($1) IS NOT NULL AS "isThere"',
+    'SELECT pg_catalog.to_regclass($1) IS NOT NULL AS "isThere"',
     [table],
   )
   return found!.isThere

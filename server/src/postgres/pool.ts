@@ -14,7 +14,7 @@ import {
   OutcomeUnknown,
   transactionFailure,
 } from './failures.js'
-import { createMissing, findSearchPath, setSearchPath } from './place.js'
+import { createMissing } from './place.js'
 
 /** The database is fastest with a few connections. Statements on more would wait inside it. */
 const MAX_CONNECTIONS = 10
@@ -52,12 +52,11 @@ const HEAR_WARNINGS = 'SET LOCAL client_min_messages = warning'
  * Every transaction sets this. So it also holds behind a pooler, which gives every transaction
  * another session, and whatever the defaults of role and database are.
  */
-const begin = ({ lock, statement, answer }: Waits, path: string | undefined): string =>
+const begin = ({ lock, statement, answer }: Waits): string =>
   // guard: H21 PostgreSQL syncs each commit to the disk
   `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on;
   ${HEAR_WARNINGS}; SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
-  SET LOCAL idle_in_transaction_session_timeout = ${answer}
-  ${path === undefined ? '' : `; ${setSearchPath(path)}`}`
+  SET LOCAL idle_in_transaction_session_timeout = ${answer}`
 
 /** Sends a statement and ignores its rows. If it fails, its transaction fails. */
 export type Write = (text: string, parameters?: unknown[]) => void
@@ -71,8 +70,6 @@ export interface PostgresPool extends SqlDatabase {
    * with its last writes.
    */
   transaction<T>(step: Step<T>, waits?: Waits): Promise<T>
-  /** For a ledger that was made just now: finds out once more in which schema it is. */
-  findLedger(): Promise<void>
   connections(): Connections
   close(): Promise<void>
 }
@@ -98,18 +95,7 @@ export function openPool(databaseUrl: string): PostgresPool {
 
   const sessions = new WeakMap<pg.PoolClient, Session>()
 
-  /** Found once, and the same from then on. */
-  let searchPath: Promise<string> | undefined
-
-  function pathOfLedger(): Promise<string> {
-    searchPath ??= attempt(findSearchPath, USUAL, undefined).catch((error) => {
-      searchPath = undefined
-      throw error
-    })
-    return searchPath
-  }
-
-  async function attempt<T>(step: Step<T>, waits: Waits, path: string | undefined): Promise<T> {
+  async function attempt<T>(step: Step<T>, waits: Waits): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw connectionFailure(error)
     })
@@ -120,7 +106,7 @@ export function openPool(databaseUrl: string): PostgresPool {
     sessions.set(client, session)
     let isSound = false
     try {
-      const result = await session.transaction(step, waits, path)
+      const result = await session.transaction(step, waits)
       isSound = true
       return result
     } catch (error) {
@@ -135,7 +121,7 @@ export function openPool(databaseUrl: string): PostgresPool {
   const transaction: PostgresPool['transaction'] = async (step, waits = USUAL) => {
     for (let attempts = 1; ; attempts++) {
       try {
-        return await attempt(step, waits, await pathOfLedger())
+        return await attempt(step, waits)
       } catch (error) {
         if (attempts === MAX_ATTEMPTS || !mayRetry(error)) throw transactionFailure(error)
       }
@@ -147,10 +133,6 @@ export function openPool(databaseUrl: string): PostgresPool {
     transaction,
     createMissing: (table, statement) =>
       transaction((query) => createMissing(query, table, statement)),
-    async findLedger() {
-      searchPath = undefined
-      await pathOfLedger()
-    },
     connections: () => ({
       open: pool.totalCount,
       idle: pool.idleCount,
@@ -181,12 +163,12 @@ class Session {
     })
   }
 
-  async transaction<T>(step: Step<T>, waits: Waits, path: string | undefined): Promise<T> {
+  async transaction<T>(step: Step<T>, waits: Waits): Promise<T> {
     this.#waits = waits
     this.#failure = undefined
     this.#isCommitSent = false
     this.#warning = undefined
-    this.#writes = [this.#send(begin(waits, path))]
+    this.#writes = [this.#send(begin(waits))]
     const result = await step(this.#query, this.#write)
     const committed = this.#send('COMMIT')
     this.#isCommitSent = true

@@ -10,41 +10,43 @@ import type { RowStore } from '../ledger/row-store.js'
 import { HEALTH_KEY, type Opening } from '../sql/schema.js'
 import type { Dialect, SqlConnection, Work } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
-import { placeOf } from './place.js'
+import type { Naming } from '../sql/tables.js'
+import { namingIn, placeOf } from './place.js'
 import { openPool, type PostgresPool, SHORT_LOCK_TIMEOUT, type Write } from './pool.js'
-import { upgradePostgres } from './upgrade.js'
+import { type LedgerSchemas, upgradePostgres } from './upgrade.js'
 
-const POSTGRES: Omit<Dialect, 'timeline'> = {
+const POSTGRES: Omit<Dialect, 'timeline' | keyof Naming> = {
   // The limit tells the planner how many rows there are. It would plan for a hundred, and scan
   // whole tables for them.
   rows: (name, columns) => {
     const types = columns.map(([column, type]) => `"${column}" ${type}`)
-    return `(SELECT * FROM json_to_recordset($1) AS rows (${types}) LIMIT $2) ${name}`
+    return `(SELECT * FROM pg_catalog.json_to_recordset($1) AS rows (${types}) LIMIT $2) ${name}`
   },
   given: (rows) => [JSON.stringify(rows), rows.length],
   lock: (table) => `FOR UPDATE OF ${table}`,
 }
 
-const ADD_HEALTH = `
-  INSERT INTO hilo_meta (key, value) SELECT '${HEALTH_KEY}', ''
-  WHERE NOT EXISTS (SELECT 1 FROM hilo_meta WHERE key = '${HEALTH_KEY}') ON CONFLICT DO NOTHING`
+const addHealth = (schema: string): string => `
+  INSERT INTO ${schema}.hilo_meta (key, value) SELECT '${HEALTH_KEY}', ''
+  WHERE NOT EXISTS (SELECT 1 FROM ${schema}.hilo_meta WHERE key = '${HEALTH_KEY}')
+  ON CONFLICT DO NOTHING`
 /** Does not wait for a row that another server writes just now: that server may hang. */
-const WRITE_HEALTH = `
-  UPDATE hilo_meta SET value = $1 WHERE key IN
-    (SELECT key FROM hilo_meta WHERE key = '${HEALTH_KEY}' FOR UPDATE SKIP LOCKED)`
+const changeHealth = (schema: string): string => `
+  UPDATE ${schema}.hilo_meta SET value = $1 WHERE key IN
+    (SELECT key FROM ${schema}.hilo_meta WHERE key = '${HEALTH_KEY}' FOR UPDATE SKIP LOCKED)`
 
 /** @param startCounters makes ready the ORMs' counters in the same database */
 export async function openPostgresStore(
   databaseUrl: string,
-  startCounters: (pool: PostgresPool) => Promise<OrmCounters>,
+  startCounters: (pool: PostgresPool, schemas: LedgerSchemas) => Promise<OrmCounters>,
   opening: Opening = {},
 ): Promise<RowStore> {
   const pool = openPool(databaseUrl)
   try {
-    const secrets = await upgradePostgres(pool, placeOf(databaseUrl), opening)
-    await pool.findLedger()
-    const counters = await startCounters(pool)
-    return sqlStore(connectionTo(pool, counters, await timelineOf(pool)), secrets)
+    const { secrets, schemas } = await upgradePostgres(pool, placeOf(databaseUrl), opening)
+    const counters = await startCounters(pool, schemas)
+    const connection = connectionTo(pool, schemas.ledger, counters, await timelineOf(pool))
+    return sqlStore(connection, secrets)
   } catch (error) {
     await pool.close()
     throw error
@@ -52,8 +54,9 @@ export async function openPostgresStore(
 }
 
 /** A standby has none of its own. */
-const TIMELINE = `CASE WHEN pg_is_in_recovery() THEN NULL
-  ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END`
+const TIMELINE = `CASE WHEN pg_catalog.pg_is_in_recovery() THEN NULL ELSE ('x' ||
+  pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8)
+  )::bit(32)::bigint END`
 
 /** Databases that only speak like PostgreSQL, as Aurora does, may have no timeline. */
 async function timelineOf(pool: PostgresPool): Promise<string> {
@@ -66,8 +69,10 @@ async function timelineOf(pool: PostgresPool): Promise<string> {
   }
 }
 
+/** @param schema of the ledger, as SQL has it */
 export function connectionTo(
   pool: PostgresPool,
+  schema: string,
   counters: OrmCounters,
   timeline = '0',
 ): SqlConnection {
@@ -90,7 +95,7 @@ export function connectionTo(
   }
 
   return {
-    dialect: { ...POSTGRES, timeline },
+    dialect: { ...POSTGRES, ...namingIn(schema), timeline },
     transaction: (work) =>
       pool.transaction(
         (query, write) => run(work, query, write),
@@ -101,8 +106,8 @@ export function connectionTo(
     ping: (work) =>
       pool.transaction(async (query, write) => {
         await run(work, query, write)
-        write(ADD_HEALTH)
-        write(WRITE_HEALTH, [new Date().toISOString()])
+        write(addHealth(schema))
+        write(changeHealth(schema), [new Date().toISOString()])
       }),
     close: () => pool.close(),
   }

@@ -2,11 +2,13 @@
  * Makes a PostgreSQL database's ledger tables, or brings them up to date, also if several processes
  * start at once. Refuses a standby, and a database that cannot store every name.
  */
-import { isThere, type Query } from '../ledger/counter-port.js'
+import { isThere, type Query, type Schemas } from '../ledger/counter-port.js'
 import { LedgerUnavailable, RowLocked } from '../ledger/errors.js'
 import type { Secrets } from '../ledger/grant-token.js'
+import { putSetting } from '../sql/meta.js'
 import {
-  META_TABLE,
+  isOlder,
+  metaTable,
   type Opening,
   refuseMissing,
   SCHEMA,
@@ -14,7 +16,7 @@ import {
   stepsFrom,
   versionOf,
 } from '../sql/schema.js'
-import { createMissing, findSearchPath, lockCreation, setSearchPath } from './place.js'
+import { findSchemas, lockCreation, namingIn, schemaForNew } from './place.js'
 import type { PostgresPool, Waits } from './pool.js'
 
 /**
@@ -24,19 +26,25 @@ import type { PostgresPool, Waits } from './pool.js'
 const UPGRADE: Waits = { lock: 250, statement: 600_000, answer: 610_000 }
 const PAUSE_MS = 1_000
 
-/**
- * Waits as long as others keep the tables locked, and says so once.
- * @returns what signs the grant tokens
- */
+export type LedgerSchemas = Schemas & { ledger: string }
+
+/** A ledger of the newest version. */
+interface Newest {
+  /** What signs the grant tokens. */
+  secrets: Secrets
+  schemas: LedgerSchemas
+}
+
+/** Waits as long as others keep the tables locked, and says so once. */
 export async function upgradePostgres(
   pool: PostgresPool,
   place: string,
   opening: Opening,
-): Promise<Secrets> {
+): Promise<Newest> {
   for (let isTold = false; ; isTold = true) {
     try {
-      const secrets = await pool.transaction((query) => secretsOfNewest(query, opening))
-      return secrets ?? (await pool.transaction((query) => upgrade(query, place, opening), UPGRADE))
+      const newest = await pool.transaction((query) => findNewest(query, opening))
+      return newest ?? (await pool.transaction((query) => upgrade(query, place, opening), UPGRADE))
     } catch (error) {
       if (!(error instanceof RowLocked)) throw error
       if (!isTold) process.emitWarning(LOCKED)
@@ -50,21 +58,21 @@ const LOCKED =
   "another server's upgrade does. Claims go on meanwhile."
 
 /** Undefined where there is something to do. A start waits for this no longer than a claim. */
-async function secretsOfNewest(query: Query, opening: Opening): Promise<Secrets | undefined> {
+async function findNewest(query: Query, opening: Opening): Promise<Newest | undefined> {
   await refuseStandby(query)
-  if (!(await isThere(query, 'hilo_meta'))) return undefined
-  const meta = await readMeta(query)
+  const { ledger, path } = await findSchemas(query)
+  const meta = await readMeta(query, ledger)
+  if (ledger === undefined || meta === undefined) return undefined
   const version = Number(meta.get('version') ?? 0)
-  return stepsFrom(version, opening.schema).length > 0
-    ? undefined
-    : secretsIn(version, meta.get('secret'), opening)
+  if (isOlder(version, opening.schema)) return undefined
+  return { secrets: secretsIn(version, meta.get('secret'), opening), schemas: { ledger, path } }
 }
 
-async function upgrade(query: Query, place: string, opening: Opening): Promise<Secrets> {
+async function upgrade(query: Query, place: string, opening: Opening): Promise<Newest> {
   const { create, schema = SCHEMA } = opening
   await refuseStandby(query)
   const [server] = await query<{ encoding: string }>(
-    "SELECT current_setting('server_encoding') AS encoding",
+    "SELECT pg_catalog.current_setting('server_encoding') AS encoding",
   )
   if (server!.encoding !== 'UTF8')
     throw new Error(
@@ -72,43 +80,45 @@ async function upgrade(query: Query, place: string, opening: Opening): Promise<S
         "collection's name. Create one for the ledger: " +
         "CREATE DATABASE hilo ENCODING 'UTF8' TEMPLATE template0.",
     )
-  await requireOneLedger(query)
+  // Of two roles that start at once, the second finds what the first has made.
+  await lockCreation(query)
+  const found = await findSchemas(query)
+  const before = await readMeta(query, found.ledger)
   // A role that may not make tables hears the same.
-  if (!(await isThere(query, 'hilo_meta'))) refuseMissing(undefined, place, create)
-  await createMissing(query, 'hilo_meta', META_TABLE)
-  const meta = await readMeta(query)
-  const found = meta.get('version')
-  refuseMissing(found, place, create)
-  const version = Number(found ?? 0)
-  const steps = stepsFrom(version, schema)
+  if (before === undefined) refuseMissing(undefined, place, create)
+  const ledger = found.ledger ?? schemaForNew(found)
+  if (before === undefined) await query(metaTable(ledger))
+  const meta = before ?? new Map<string, string>()
+  const stored = meta.get('version')
+  refuseMissing(stored, place, create)
+  const version = Number(stored ?? 0)
   const secrets = secretsIn(version, meta.get('secret'), opening)
-  if (steps.length === 0) return secrets
-  if (version > 0) await lockTables(query)
-  for (const statement of steps) await query(statement)
-  await query(
-    'INSERT INTO hilo_meta (key, value) VALUES ($1, $2), ($3, $4) ON CONFLICT (key) DO ' +
-      'UPDATE SET value = excluded.value',
-    ['version', String(versionOf(schema)), 'secret', secrets.kept],
-  )
-  return secrets
+  const newest = { secrets, schemas: { ledger, path: found.path } }
+  if (!isOlder(version, schema)) return newest
+  if (version > 0) await lockTables(query, ledger)
+  for (const statement of stepsFrom(version, namingIn(ledger), schema)) await query(statement)
+  await query(putSetting(ledger), ['version', String(versionOf(schema))])
+  await query(putSetting(ledger), ['secret', secrets.kept])
+  return newest
 }
 
-async function readMeta(query: Query): Promise<Map<string, string>> {
+/** Undefined where there is no ledger. */
+async function readMeta(
+  query: Query,
+  ledger: string | undefined,
+): Promise<Map<string, string> | undefined> {
+  if (ledger === undefined || !(await isThere(query, `${ledger}.hilo_meta`))) return undefined
   const rows = await query<{ key: string; value: string }>(
-    "SELECT key, value FROM hilo_meta WHERE key IN ('version', 'secret')",
+    `SELECT key, value FROM ${ledger}.hilo_meta WHERE key IN ('version', 'secret')`,
   )
   return new Map(rows.map(({ key, value }) => [key, value]))
 }
 
-/** Of two roles that start at once, the second finds what the first has made. */
-async function requireOneLedger(query: Query): Promise<void> {
-  await lockCreation(query)
-  await query(setSearchPath(await findSearchPath(query)))
-}
-
 /** @throws LedgerUnavailable when the database cannot be written to */
 export async function refuseStandby(query: Query): Promise<void> {
-  const [server] = await query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
+  const [server] = await query<{ standby: boolean }>(
+    'SELECT pg_catalog.pg_is_in_recovery() AS standby',
+  )
   if (server!.standby)
     throw new LedgerUnavailable(
       'The database is a standby, which cannot grant numbers or move a counter. Point ' +
@@ -117,9 +127,9 @@ export async function refuseStandby(query: Query): Promise<void> {
 }
 
 /** In the order in which running servers lock them, so that they and an upgrade do not deadlock. */
-async function lockTables(query: Query): Promise<void> {
+async function lockTables(query: Query, ledger: string): Promise<void> {
   for (const table of ['hilo_counters', 'hilo_identities', 'hilo_grants', 'hilo_identity_claims'])
-    await query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+    await query(`LOCK TABLE ${ledger}.${table} IN ACCESS EXCLUSIVE MODE`)
 }
 
 /**
@@ -127,9 +137,9 @@ async function lockTables(query: Query): Promise<void> {
  * @returns the version of the ledger's tables; undefined where there is no ledger
  */
 export async function readPostgresVersion(pool: PostgresPool): Promise<number | undefined> {
-  if (!(await isThere(pool.query, 'hilo_meta'))) return undefined
-  const [row] = await pool.query<{ value: string }>(
-    "SELECT value FROM hilo_meta WHERE key = 'version'",
-  )
-  return Number(row?.value ?? 0)
+  return pool.transaction(async (query) => {
+    const { ledger } = await findSchemas(query)
+    const meta = await readMeta(query, ledger)
+    return meta && Number(meta.get('version') ?? 0)
+  })
 }

@@ -7,11 +7,11 @@ import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { adding, finding, type SqlConnection, statement } from './statements.js'
 import { DEVICES, type DeviceRow } from './tables.js'
 
-const READ_KEYS = `SELECT key AS "key" FROM hilo_devices WHERE state <> ''`
-const SAVE = `UPDATE hilo_devices SET state = $1, set_aside = coalesce($2, set_aside)
-  WHERE key = $3`
-
 export function deviceStore({ dialect, transaction, read }: SqlConnection): DeviceStore {
+  const { schema } = dialect
+  const readKeys = `SELECT key AS "key" FROM ${schema}.hilo_devices WHERE state <> ''`
+  const save = `UPDATE ${schema}.hilo_devices
+    SET state = $1, set_aside = coalesce($2, set_aside) WHERE key = $3`
   const add = `${adding(dialect, DEVICES)} ON CONFLICT DO NOTHING`
   const find = (key: string, isLocked: boolean) =>
     statement(finding(dialect, DEVICES, ['key'], { isLocked }), ...dialect.given([{ key }]))
@@ -34,7 +34,7 @@ export function deviceStore({ dialect, transaction, read }: SqlConnection): Devi
             const before = stored(row)
             const { state, setAside, result } = transition(before, [])
             const aside = setAside === undefined ? null : writeRecord(setAside)
-            const writes = state === before ? [] : [statement(SAVE, writeRecord(state), aside, key)]
+            const writes = state === before ? [] : [statement(save, writeRecord(state), aside, key)]
             return { answer: { result }, writes }
           },
         })
@@ -46,7 +46,7 @@ export function deviceStore({ dialect, transaction, read }: SqlConnection): Devi
       return { stored: stored(row), notes: [] }
     },
     keys: async () =>
-      ((await read(statement(READ_KEYS))) as DeviceRow[]).map(({ key }) => keyOfRecord(key)),
+      ((await read(statement(readKeys))) as DeviceRow[]).map(({ key }) => keyOfRecord(key)),
     // The database is closed with the ledger.
     async close() {},
   }

@@ -25,17 +25,17 @@ interface StateRow {
   timeline: number | null
 }
 
-const RAISE_MARK = statement(
-  `INSERT INTO hilo_meta (key, value) VALUES ('mark', '1') ON CONFLICT (key)
-    DO UPDATE SET value = CAST(CAST(hilo_meta.value AS BIGINT) + 1 AS TEXT)`,
-)
-
 /** @param isOurs does the ledger keep its secret still, or the fingerprint of one that is given? */
 export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs']): SqlConnection {
+  const { schema, timeline } = connection.dialect
   const readState = statement(
-    `SELECT (SELECT value FROM hilo_meta WHERE key = 'secret') AS "secret",
-      (SELECT value FROM hilo_meta WHERE key = 'mark') AS "mark",
-      ${connection.dialect.timeline} AS "timeline"`,
+    `SELECT (SELECT value FROM ${schema}.hilo_meta WHERE key = 'secret') AS "secret",
+      (SELECT value FROM ${schema}.hilo_meta WHERE key = 'mark') AS "mark",
+      ${timeline} AS "timeline"`,
+  )
+  const raiseMark = statement(
+    `INSERT INTO ${schema}.hilo_meta AS m (key, value) VALUES ('mark', '1') ON CONFLICT (key)
+      DO UPDATE SET value = CAST(CAST(m.value AS BIGINT) + 1 AS TEXT)`,
   )
   let seen: State = { mark: 0, timeline: 0 }
 
@@ -63,7 +63,7 @@ export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs'])
         if (outcome.writes.length === 0) return outcome
         reached = { ...reached, mark: reached.mark + 1 }
         // Last, so that others wait for its row no longer than the commit takes.
-        return { ...outcome, writes: [...outcome.writes, RAISE_MARK] }
+        return { ...outcome, writes: [...outcome.writes, raiseMark] }
       },
     })
     seen = {
@@ -101,7 +101,8 @@ export interface Setting {
 }
 
 /** Writes a setting. */
-export const PUT_SETTING = `INSERT INTO hilo_meta (key, value) VALUES ($1, $2)
+export const putSetting = (schema: string): string =>
+  `INSERT INTO ${schema}.hilo_meta (key, value) VALUES ($1, $2)
   ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 
 /** The value is `yes`, `dropped`, or empty. */
@@ -113,8 +114,8 @@ const FLOORS = 'floors:'
 export const SECRET = 'secret'
 
 /** Settings of every database. */
-export const SETTINGS_OF_DATABASES = `
-  SELECT key AS "key", value AS "value" FROM hilo_meta
+export const settingsOfDatabases = (schema: string): string => `
+  SELECT key AS "key", value AS "value" FROM ${schema}.hilo_meta
   WHERE key LIKE '${RESTORED}%' OR key LIKE '${FLOORS}%'`
 
 export const settingKeysOf = (databases: readonly string[]): string[] =>

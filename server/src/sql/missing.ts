@@ -160,11 +160,11 @@ export type Names = 'collections' | 'identities'
 const namesIn = (dialect: Dialect, names: Names, databases: readonly string[]): Statement[] => [
   statement(
     `SELECT t.database AS "database", t.${names} AS "count"
-     FROM ${keysIn(dialect, NAMES, ['database'])} CROSS JOIN hilo_names t
+     FROM ${keysIn(dialect, NAMES, ['database'])} CROSS JOIN ${dialect.schema}.hilo_names t
      WHERE t.database = k."database"`,
     ...dialect.given(databases.map((database) => ({ database }))),
   ),
-  statement(`SELECT count(*) AS "count" FROM hilo_names WHERE ${names} > 0`),
+  statement(`SELECT count(*) AS "count" FROM ${dialect.schema}.hilo_names WHERE ${names} > 0`),
 ]
 
 /** Counts those that were added (1) or dropped (-1). */

@@ -15,7 +15,7 @@ import {
 import type { CollectionKey } from '../ledger/ledger.js'
 import type { LoadedCollection, RowChanges, Rows, Selection } from '../ledger/row-store.js'
 import type { CollectionRow, SerialRow } from '../ledger/rows.js'
-import { PUT_SETTING, type Setting, settingKeysOf, settingsFrom, toDatabases } from './meta.js'
+import { putSetting, type Setting, settingKeysOf, settingsFrom, toDatabases } from './meta.js'
 import { counting, type LoadedRows } from './missing.js'
 import {
   adding,
@@ -157,9 +157,10 @@ function rowsFrom(select: Selection, found: Found): LoadedRows {
 }
 
 function loadingTexts(dialect: Dialect) {
+  const { schema } = dialect
   const collection = `SELECT ${selected(COLLECTIONS)}, m.value AS "binding"
     FROM ${keysIn(dialect, COLLECTIONS, ['database', 'collection'])}
-    CROSS JOIN hilo_counters t LEFT JOIN hilo_meta m
+    CROSS JOIN ${schema}.hilo_counters t LEFT JOIN ${schema}.hilo_meta m
       ON m.key = '${BINDING_PREFIX}' || t.database || '/' || t.tag
     WHERE t.database = k."database" AND t.tag = k."collection"`
   const isLocked = true
@@ -169,35 +170,35 @@ function loadingTexts(dialect: Dialect) {
     collections: `${collection} ORDER BY t.database, t.tag ${dialect.lock('t')}`,
     identities: finding(dialect, IDENTITIES, ['database', 'name'], { isLocked }),
     grants: finding(dialect, GRANTS, ['id'], { isLocked }),
-    returnedOf: `SELECT ${selected(GRANTS)} FROM hilo_grants t
+    returnedOf: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
       WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.high >= t.low
       ORDER BY t.low DESC LIMIT 1 ${dialect.lock('t')}`,
     // Not by database and collection: PostgreSQL knows nothing of a new table, and would as soon
     // look through all grants of the collection.
     claimed: `SELECT ${selected(GRANTS)}
       FROM ${keysIn(dialect, GRANTS, ['database', 'collection', 'claim'])}
-      CROSS JOIN hilo_grants t WHERE t.claim = k."claim"
+      CROSS JOIN ${schema}.hilo_grants t WHERE t.claim = k."claim"
         AND t.database = k."database" AND t.tag || '' = k."collection"`,
     answered: finding(dialect, IDENTITY_CLAIMS, ['database', 'name', 'claim']),
-    returns: `SELECT ${selected(RETURNS)} FROM hilo_returns t
+    returns: `SELECT ${selected(RETURNS)} FROM ${schema}.hilo_returns t
       WHERE t.database = $1 AND t.tag = $2 AND t.range_end = $3 AND t.range_last = $4`,
     held: `SELECT k."database", k."collection",
-        (SELECT g.high FROM hilo_grants g
+        (SELECT g.high FROM ${schema}.hilo_grants g
          WHERE g.database = k."database" AND g.tag = k."collection" AND g.high >= g.low
          ORDER BY g.low DESC LIMIT 1) AS "high"
       FROM ${keysIn(dialect, GRANTS, ['database', 'collection'])}`,
     // What is known of a place among a collection's grants.
     serials: `SELECT c.database AS "database", c.tag AS "collection", k."serial" AS "serial",
         c.serial AS "newest", c.floor AS "floor",
-        (SELECT g.id FROM hilo_grants g
+        (SELECT g.id FROM ${schema}.hilo_grants g
          WHERE g.database = c.database AND g.tag = c.tag AND g.serial = k."serial") AS "grant"
-      FROM ${serial} CROSS JOIN hilo_counters c
+      FROM ${serial} CROSS JOIN ${schema}.hilo_counters c
       WHERE c.database = k."database" AND c.tag = k."collection"`,
     series: finding(dialect, SERIES, ['grant'], { isLocked }),
     seriesOf: finding(dialect, SERIES, ['database', 'collection'], { isLocked }),
     seriesNamed: finding(dialect, SERIES, ['database', 'collection', 'name']),
     settings: `SELECT m.key AS "key", m.value AS "value"
-      FROM ${dialect.rows('k', [['key', 'TEXT']])} CROSS JOIN hilo_meta m WHERE m.key = k."key"`,
+      FROM ${dialect.rows('k', [['key', 'TEXT']])} CROSS JOIN ${schema}.hilo_meta m WHERE m.key = k."key"`,
     // After the grants: a grant that is pruned meanwhile is here.
     tombstones: finding(dialect, TOMBSTONES, ['id'], { isLocked }),
   }
@@ -221,6 +222,7 @@ export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => St
     identityClaims: adding(dialect, IDENTITY_CLAIMS),
     series: putting(dialect, SERIES),
   }
+  const put = putSetting(dialect.schema)
 
   return (rows, changes) => {
     const given: { [What in keyof typeof texts]?: readonly object[] | undefined } = {
@@ -236,7 +238,7 @@ export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => St
       identities: changes.identities?.filter(isDropped),
     }
     return [
-      ...settingsFrom(changes).map(({ key, value }) => statement(PUT_SETTING, key, value)),
+      ...settingsFrom(changes).map(({ key, value }) => statement(put, key, value)),
       ...(Object.keys(texts) as (keyof typeof texts)[]).flatMap((what) =>
         given[what]?.length ? [statement(texts[what], ...dialect.given(given[what]))] : [],
       ),

@@ -5,23 +5,23 @@
  */
 import { LedgerMissing } from '../ledger/errors.js'
 import { type Secrets, secretsOf } from '../ledger/grant-token.js'
-import { PUT_SETTING } from './meta.js'
-import { type Run, statement } from './statements.js'
-import { creationOf, TABLES } from './tables.js'
+import { putSetting } from './meta.js'
+import { type Run, SQLITE, statement } from './statements.js'
+import { creationOf, type Naming, TABLES } from './tables.js'
 
 /** What a ledger's database has. */
 export interface Schema {
   /** Makes the tables of a new ledger, as the newest version has them. */
-  tables: readonly string[]
+  tables(naming: Naming): readonly string[]
   /**
    * The first brings the tables from version 1 to 2, and so on. Servers of the version before go
    * on meanwhile, and after it: a statement names every column that it reads or writes.
    */
-  upgrades: readonly (readonly string[])[]
+  upgrades: readonly ((naming: Naming) => readonly string[])[]
 }
 
 export const SCHEMA: Schema = {
-  tables: TABLES.flatMap(creationOf),
+  tables: (naming) => TABLES.flatMap((table) => creationOf(naming, table)),
   upgrades: [],
 }
 
@@ -32,8 +32,8 @@ export const LEDGER_TABLES = ['hilo_meta', ...TABLES.map(({ name }) => name)]
 export const SQLITE_FILE = 'hilo.db'
 
 /** Created before any other. It holds the schema's `version` and the tokens' `secret`. */
-export const META_TABLE =
-  'CREATE TABLE IF NOT EXISTS hilo_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)'
+export const metaTable = (schema: string): string =>
+  `CREATE TABLE IF NOT EXISTS ${schema}.hilo_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)`
 
 /** The row that `/healthz` writes, to find out whether the ledger can be written to. */
 export const HEALTH_KEY = 'health'
@@ -68,7 +68,7 @@ export function refuseMissing(
 
 /** @throws Error when the database has yet to be upgraded: only the server does that */
 export function refuseOlder(version = 0): void {
-  if (stepsFrom(version).length > 0)
+  if (isOlder(version))
     throw new Error(
       'An older offline-hilo-server keeps this ledger, and this command upgrades nothing. Start ' +
         'a server of this version, or use the command of the older one.',
@@ -99,21 +99,29 @@ export function secretsIn(
 export const versionOf = ({ upgrades }: Schema): number => 1 + upgrades.length
 
 /**
- * Statements that bring a database to the newest version.
- * @param version of the database; 0: it has no tables yet
- * @throws Error when this program is older than the database
+ * Is the database older than this program? 0: it has no tables yet.
+ * @throws Error when it is newer
  */
-export function stepsFrom(version: number, schema = SCHEMA): readonly string[] {
+export function isOlder(version: number, schema = SCHEMA): boolean {
   const newest = versionOf(schema)
   if (version > newest)
     throw new Error(
       `The ledger has schema version ${version}, this program knows up to ${newest}. ` +
         'A newer offline-hilo has upgraded it: start that version here too.',
     )
-  return version === 0 ? schema.tables : schema.upgrades.slice(version - 1).flat()
+  return version < newest
 }
 
-const READ = 'SELECT value FROM hilo_meta WHERE key = $1'
+/** Statements that bring an older database to the newest version. */
+export const stepsFrom = (
+  version: number,
+  naming: Naming,
+  { tables, upgrades }: Schema,
+): readonly string[] =>
+  version === 0 ? tables(naming) : upgrades.slice(version - 1).flatMap((upgrade) => upgrade(naming))
+
+const PUT_SETTING = putSetting(SQLITE.schema)
+const READ_SETTING = `SELECT value FROM ${SQLITE.schema}.hilo_meta WHERE key = $1`
 
 /**
  * Brings a ledger in SQLite up to date, in the caller's transaction.
@@ -122,12 +130,13 @@ const READ = 'SELECT value FROM hilo_meta WHERE key = $1'
  */
 export function upgradeSqlite(run: Run, place: string, opening: Opening): Secrets {
   const { create, schema = SCHEMA } = opening
-  run(statement(META_TABLE))
-  const read = (key: string) => (run(statement(READ, key))[0] as { value: string })?.value
+  run(statement(metaTable(SQLITE.schema)))
+  const read = (key: string) => (run(statement(READ_SETTING, key))[0] as { value: string })?.value
   const found = read('version')
   refuseMissing(found, place, create)
   const version = Number(found ?? 0)
-  for (const step of stepsFrom(version, schema)) run(statement(step))
+  if (isOlder(version, schema))
+    for (const step of stepsFrom(version, SQLITE, schema)) run(statement(step))
   run(statement(PUT_SETTING, 'version', String(versionOf(schema))))
   const secrets = secretsIn(version, read('secret'), opening)
   run(statement(PUT_SETTING, 'secret', secrets.kept))

@@ -5,7 +5,7 @@
  */
 import type { CounterAnswers, CounterAsk } from '../ledger/counter-port.js'
 import type { Connections } from '../ledger/ledger.js'
-import { type Column, columnsOf, fieldsOf, type Table } from './tables.js'
+import { type Column, columnsOf, fieldsOf, type Naming, nameIn, type Table } from './tables.js'
 
 /** A statement, whose parameters are `$1`, `$2` and so on, in the order of their first use. */
 export interface Statement {
@@ -14,7 +14,7 @@ export interface Statement {
 }
 
 /** What differs between databases. */
-export interface Dialect {
+export interface Dialect extends Naming {
   /**
    * Rows `name` of a statement, with these columns, which its parameters give.
    * @param columns types are `TEXT` or `BIGINT`
@@ -69,6 +69,8 @@ export const statement = (text: string, ...parameters: readonly unknown[]): Stat
 
 /** SQLite as the ledger speaks it, wherever it runs: in a file, or in a Durable Object. */
 export const SQLITE: Dialect = {
+  schema: 'main',
+  index: (index, table) => `main.${index} ON ${table}`,
   rows: (name, columns) => {
     const values = columns.map(([column]) => `value->>'${column}' AS "${column}"`)
     return `(SELECT ${values} FROM json_each($1)) ${name}`
@@ -126,14 +128,14 @@ export function finding<Row>(
   const columns = fields.map((field) => `t.${table.columns[field][0]}`)
   const same = fields.map((field, i) => `${columns[i]} = k."${field}"`).join(' AND ')
   return `SELECT ${selected(table)} FROM ${keysIn(dialect, table, fields)}
-    CROSS JOIN ${table.name} t WHERE ${same}
+    CROSS JOIN ${nameIn(dialect, table)} t WHERE ${same}
     ${isLocked ? `ORDER BY ${columns} ${dialect.lock('t')}` : ''}`
 }
 
 /** Adds the rows that are given. */
 export function adding<Row>(dialect: Dialect, table: Table<Row>): string {
   const columns = columnsOf(table)
-  return `INSERT INTO ${table.name} (${columns.map(([, [column]]) => column)})
+  return `INSERT INTO ${nameIn(dialect, table)} (${columns.map(([, [column]]) => column)})
     SELECT ${columns.map(([field]) => `n."${field}"`)} FROM ${rowsOf(dialect, table)} WHERE true`
 }
 
@@ -155,7 +157,7 @@ export function changing<Row>(dialect: Dialect, table: Table<Row>): string {
   })
   const keys = fieldsOf(table, 'key')
   const same = keys.map((field) => `t.${table.columns[field][0]} = n."${field}"`)
-  return `UPDATE ${table.name} AS t SET ${sets} FROM ${rowsOf(dialect, table)}
+  return `UPDATE ${nameIn(dialect, table)} AS t SET ${sets} FROM ${rowsOf(dialect, table)}
     WHERE ${same.join(' AND ')}`
 }
 
@@ -164,7 +166,7 @@ export function deleting<Row>(dialect: Dialect, table: Table<Row>): string {
   const keys = fieldsOf(table, 'key')
   const columns = keys.map((field) => table.columns[field][0])
   const given = `SELECT ${keys.map((field) => `k."${field}"`)} FROM ${keysIn(dialect, table, keys)}`
-  return `DELETE FROM ${table.name} WHERE (${columns}) IN (${given})`
+  return `DELETE FROM ${nameIn(dialect, table)} WHERE (${columns}) IN (${given})`
 }
 
 /** Rows `n` of a statement, with all columns of the table. */

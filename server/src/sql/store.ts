@@ -5,7 +5,7 @@ import type { IdentityKey } from '../ledger/ledger.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
 import type { CountsRow, GrantRow, SeriesRow } from '../ledger/rows.js'
 import { deviceStore } from './devices.js'
-import { SETTINGS_OF_DATABASES, type Setting, sameLedger, toDatabases } from './meta.js'
+import { type Setting, sameLedger, settingsOfDatabases, toDatabases } from './meta.js'
 import {
   addMissing,
   both,
@@ -25,30 +25,7 @@ import {
   selectedShort,
   statement,
 } from './statements.js'
-import { COLLECTIONS, decoded, GRANTS, SERIES } from './tables.js'
-
-const STATUS = `SELECT ${selectedShort(COLLECTIONS)} FROM hilo_counters t
-  WHERE t.dropped_at IS NULL ORDER BY t.database, t.tag`
-// Numbers above 2^53-1 are not exact: 1,000 collections may have as many free.
-const FREE = `SELECT coalesce(sum(CAST(free_count AS DOUBLE PRECISION)), 0) AS "count"
-  FROM hilo_counters WHERE free_count > 0`
-const COLLECTION_NAMES = `SELECT database AS "database", tag AS "collection" FROM hilo_counters
-  ORDER BY database, tag`
-const IDENTITY_NAMES = `SELECT database AS "database", name AS "name" FROM hilo_identities
-  ORDER BY database, name`
-const IDENTITIES_OF = `SELECT database AS "database", name AS "name" FROM hilo_identities
-  WHERE database = $1 AND dropped_at IS NULL ORDER BY name`
-/** The index of serials leads to the grants of one collection. */
-const COVERING = `SELECT ${selected(GRANTS)} FROM hilo_grants t
-  WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.first_high >= $3
-  ORDER BY t.serial DESC LIMIT 10`
-const SERIES_OF = `SELECT ${selected(SERIES)} FROM hilo_series t
-  WHERE t.database = $1 ORDER BY t.tag, t.letter`
-const SERIES_AT = `SELECT ${selected(SERIES)} FROM hilo_series t
-  WHERE t.database = $1 AND t.tag = $2 AND t.name = $3`
-const HANDED_OVER = `SELECT ${selected(SERIES)} FROM hilo_series t
-  WHERE t.database = $1 AND t.tag = $2 AND t.hand_overs <> '[]' ORDER BY t.letter`
-const SERIES_COUNT = `SELECT count(*) AS "count" FROM hilo_series t WHERE t.database = $1`
+import { COLLECTIONS, decoded, GRANTS, type Naming, SERIES } from './tables.js'
 
 /**
  * How many rows are found or deleted at once. It is repeated until there is none, so that no claim
@@ -56,59 +33,86 @@ const SERIES_COUNT = `SELECT count(*) AS "count" FROM hilo_series t WHERE t.data
  */
 const STEP = 1_000
 
-/** Grants that may be pruned: those that are settled since `$1`, those not heard of since `$2`. */
-const OLD_GRANTS = `
-  SELECT * FROM (${oldGrants('issued >= high', '$1')}) AS done
-  UNION ALL SELECT * FROM (${oldGrants('issued < high', '$2')}) AS tombstones`
+/** Statements about whole tables. */
+function textsIn({ schema }: Naming) {
+  const series = `SELECT ${selected(SERIES)} FROM ${schema}.hilo_series t`
+  return {
+    status: `SELECT ${selectedShort(COLLECTIONS)} FROM ${schema}.hilo_counters t
+      WHERE t.dropped_at IS NULL ORDER BY t.database, t.tag`,
+    // Numbers above 2^53-1 are not exact: 1,000 collections may have as many free.
+    free: `SELECT coalesce(sum(CAST(free_count AS DOUBLE PRECISION)), 0) AS "count"
+      FROM ${schema}.hilo_counters WHERE free_count > 0`,
+    collectionNames: `SELECT database AS "database", tag AS "collection"
+      FROM ${schema}.hilo_counters ORDER BY database, tag`,
+    identityNames: `SELECT database AS "database", name AS "name"
+      FROM ${schema}.hilo_identities ORDER BY database, name`,
+    identitiesOf: `SELECT database AS "database", name AS "name" FROM ${schema}.hilo_identities
+      WHERE database = $1 AND dropped_at IS NULL ORDER BY name`,
+    // The index of serials leads to the grants of one collection.
+    covering: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
+      WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.first_high >= $3
+      ORDER BY t.serial DESC LIMIT 10`,
+    seriesOf: `${series} WHERE t.database = $1 ORDER BY t.tag, t.letter`,
+    seriesAt: `${series} WHERE t.database = $1 AND t.tag = $2 AND t.name = $3`,
+    handedOver: `${series}
+      WHERE t.database = $1 AND t.tag = $2 AND t.hand_overs <> '[]' ORDER BY t.letter`,
+    seriesCount: `SELECT count(*) AS "count" FROM ${schema}.hilo_series t WHERE t.database = $1`,
+    // Grants that may be pruned: those that are settled since `$1`, those not heard of since `$2`.
+    oldGrants: `
+      SELECT * FROM (${oldGrants(schema, 'issued >= high', '$1')}) AS done
+      UNION ALL SELECT * FROM (${oldGrants(schema, 'issued < high', '$2')}) AS tombstones`,
+    /**
+     * Rows that belong to dropped collections and identities, and what is written about people in
+     * those that stay.
+     */
+    droppings: [
+      dropping(schema, 'hilo_grants', 'id', 'hilo_counters', 'tag'),
+      dropping(schema, 'hilo_tombstones', 'id', 'hilo_counters', 'tag'),
+      dropping(schema, 'hilo_identity_claims', 'database, name, claim', 'hilo_identities', 'name'),
+      // The series stays, so that its name is given to nobody else. `|` as in `lettersOf`.
+      `UPDATE ${schema}.hilo_series SET device = '', hand_overs = '[]',
+        closed_by = CASE WHEN closed_by IS NULL THEN NULL ELSE '' END,
+        reason = CASE WHEN reason IS NULL THEN NULL ELSE '' END
+        WHERE grant_id IN (
+          SELECT t.grant_id FROM ${schema}.hilo_counters n
+          JOIN ${schema}.hilo_series t ON t.database = n.database AND t.tag || '|' = n.tag
+          WHERE n.dropped_at IS NOT NULL AND (t.device <> '' OR t.closed_by <> ''
+            OR t.reason <> '' OR t.hand_overs <> '[]')
+          LIMIT ${STEP}) RETURNING 1 AS "dropped"`,
+    ],
+    /** Stored answers to requests from before `$1`. */
+    prunings: [
+      pruning(schema, 'hilo_returns', 'database, tag, range_end, range_last', 'returned_at'),
+      pruning(schema, 'hilo_identity_claims', 'database, name, claim', 'claimed_at'),
+    ],
+  }
+}
 
-function oldGrants(condition: string, before: string): string {
-  return `SELECT id AS "id", database AS "database", tag AS "collection" FROM hilo_grants
+function oldGrants(schema: string, condition: string, before: string): string {
+  return `SELECT id AS "id", database AS "database", tag AS "collection"
+    FROM ${schema}.hilo_grants
     WHERE ${condition} AND heard_at < ${before} ORDER BY heard_at LIMIT ${STEP / 2}`
 }
 
-/**
- * Rows that belong to dropped collections and identities, and what is written about people in those
- * that stay.
- */
-const DROPPINGS: readonly string[] = [
-  dropping('hilo_grants', 'id', 'hilo_counters', 'tag'),
-  dropping('hilo_tombstones', 'id', 'hilo_counters', 'tag'),
-  dropping('hilo_identity_claims', 'database, name, claim', 'hilo_identities', 'name'),
-  // The series stays, so that its name is given to nobody else. `|` as in `lettersOf`.
-  `UPDATE hilo_series SET device = '', hand_overs = '[]',
-    closed_by = CASE WHEN closed_by IS NULL THEN NULL ELSE '' END,
-    reason = CASE WHEN reason IS NULL THEN NULL ELSE '' END
-    WHERE grant_id IN (
-      SELECT t.grant_id FROM hilo_counters n
-      JOIN hilo_series t ON t.database = n.database AND t.tag || '|' = n.tag
-      WHERE n.dropped_at IS NOT NULL AND (t.device <> '' OR t.closed_by <> '' OR t.reason <> ''
-        OR t.hand_overs <> '[]')
-      LIMIT ${STEP}) RETURNING 1 AS "dropped"`,
-]
-
-function dropping(table: string, key: string, named: string, name: string): string {
+function dropping(schema: string, table: string, key: string, named: string, name: string): string {
   const columns = key.split(', ').map((column) => `t.${column}`)
-  return `DELETE FROM ${table} WHERE (${key}) IN (
-    SELECT ${columns.join(', ')} FROM ${named} n
-    JOIN ${table} t ON t.database = n.database AND t.${name} = n.${name}
+  return `DELETE FROM ${schema}.${table} WHERE (${key}) IN (
+    SELECT ${columns.join(', ')} FROM ${schema}.${named} n
+    JOIN ${schema}.${table} t ON t.database = n.database AND t.${name} = n.${name}
     WHERE n.dropped_at IS NOT NULL LIMIT ${STEP}) RETURNING 1 AS "dropped"`
 }
 
-/** Stored answers to requests from before `$1`. */
-const PRUNINGS: readonly string[] = [
-  pruning('hilo_returns', 'database, tag, range_end, range_last', 'returned_at'),
-  pruning('hilo_identity_claims', 'database, name, claim', 'claimed_at'),
-]
-
-function pruning(table: string, key: string, time: string): string {
-  return `DELETE FROM ${table} WHERE (${key}) IN
-    (SELECT ${key} FROM ${table} WHERE ${time} < $1 LIMIT ${STEP}) RETURNING 1 AS "pruned"`
+function pruning(schema: string, table: string, key: string, time: string): string {
+  return `DELETE FROM ${schema}.${table} WHERE (${key}) IN
+    (SELECT ${key} FROM ${schema}.${table} WHERE ${time} < $1 LIMIT ${STEP})
+    RETURNING 1 AS "pruned"`
 }
 
 /** @param secrets what signs the grant tokens */
 export function sqlStore(unwatched: SqlConnection, secrets: Secrets): RowStore {
   const connection = sameLedger(unwatched, secrets.isOurs)
   const { transaction, read } = connection
+  const texts = textsIn(connection.dialect)
   const load = loader(connection.dialect)
   const change = changer(connection, load)
   const underWay = new Set<Promise<unknown>>()
@@ -133,29 +137,33 @@ export function sqlStore(unwatched: SqlConnection, secrets: Secrets): RowStore {
     },
 
     readCollection: async (key) => (await read(load.collection(key))).map(toCollection)[0],
-    readStatus: () => readAll<CountsRow>(STATUS),
+    readStatus: () => readAll<CountsRow>(texts.status),
     readCovering: async ({ database, collection }, number) =>
-      decoded<GrantRow>(GRANTS, await readAll(COVERING, database, collection, number)).reverse(),
-    readSeries: (database) => readAll(SERIES_OF, database),
+      decoded<GrantRow>(
+        GRANTS,
+        await readAll(texts.covering, database, collection, number),
+      ).reverse(),
+    readSeries: (database) => readAll(texts.seriesOf, database),
     findSeries: async ({ database, collection, name }) =>
-      (await readAll<SeriesRow>(SERIES_AT, database, collection, name))[0],
-    readHandedOver: ({ database, collection }) => readAll(HANDED_OVER, database, collection),
+      (await readAll<SeriesRow>(texts.seriesAt, database, collection, name))[0],
+    readHandedOver: ({ database, collection }) => readAll(texts.handedOver, database, collection),
     countSeries: async (database) =>
-      (await readAll<{ count: number }>(SERIES_COUNT, database))[0]!.count,
-    readDatabases: async () => toDatabases(await readAll<Setting>(SETTINGS_OF_DATABASES)),
+      (await readAll<{ count: number }>(texts.seriesCount, database))[0]!.count,
+    readDatabases: async () =>
+      toDatabases(await readAll<Setting>(settingsOfDatabases(connection.dialect.schema))),
     readNames: async () => ({
-      collections: await readAll(COLLECTION_NAMES),
-      identities: await readAll(IDENTITY_NAMES),
+      collections: await readAll(texts.collectionNames),
+      identities: await readAll(texts.identityNames),
     }),
-    countFree: async () => (await readAll<{ count: number }>(FREE))[0]!.count,
+    countFree: async () => (await readAll<{ count: number }>(texts.free))[0]!.count,
     readOld: async ({ settledBefore, heardBefore }) =>
-      decoded(GRANTS, await readAll(OLD_GRANTS, settledBefore, heardBefore)),
-    readIdentities: (database) => readAll<IdentityKey>(IDENTITIES_OF, database),
+      decoded(GRANTS, await readAll(texts.oldGrants, settledBefore, heardBefore)),
+    readIdentities: (database) => readAll<IdentityKey>(texts.identitiesOf, database),
     pruneAnswers: async (before) => {
-      for (const text of PRUNINGS) await repeat(statement(text, before))
+      for (const text of texts.prunings) await repeat(statement(text, before))
     },
     removeDropped: async () => {
-      for (const text of DROPPINGS) await repeat(statement(text))
+      for (const text of texts.droppings) await repeat(statement(text))
     },
     ...(connection.connections && { connections: connection.connections }),
     ping: () => connection.ping({ reads: [], step: () => ({ answer: undefined, writes: [] }) }),

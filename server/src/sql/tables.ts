@@ -198,6 +198,22 @@ export const DEVICES: Table<DeviceRow> = {
   },
 }
 
+/**
+ * How a database names the ledger's tables. Each statement names the schema, so that no path leads
+ * it to a table of the same name.
+ */
+export interface Naming {
+  /** As SQL has it: `main`, `"public"`. */
+  schema: string
+  /** The name of an index and its table, as `CREATE INDEX` wants them. */
+  index(index: string, table: string): string
+}
+
+/** A table as statements name it. */
+export const nameIn = <Row>({ schema }: Naming, { name }: Table<Row>): string =>
+  // guard: H31 a statement names the schema of its table
+  `${schema}.${name}`
+
 /** In the order in which they are made. */
 export const TABLES: readonly Table<never>[] = [
   COLLECTIONS,
@@ -221,7 +237,7 @@ const SQL_TYPE: Record<Type, (column: string) => string> = {
 }
 
 /** The statements that make a table. */
-export function creationOf<Row>(table: Table<Row>): string[] {
+export function creationOf<Row>(naming: Naming, table: Table<Row>): string[] {
   const { name, unique = [], indexes = {} } = table
   const lines = [
     ...columnsOf(table).map(([, [column, type]]) => `${column} ${SQL_TYPE[type](column)}`),
@@ -229,8 +245,10 @@ export function creationOf<Row>(table: Table<Row>): string[] {
     ...unique.map((fields) => `UNIQUE (${fields.map((field) => table.columns[field][0])})`),
   ]
   return [
-    `CREATE TABLE ${name} (${lines.join(', ')})`,
-    ...Object.entries(indexes).map(([index, what]) => `CREATE INDEX ${index} ON ${name} ${what}`),
+    `CREATE TABLE ${nameIn(naming, table)} (${lines.join(', ')})`,
+    ...Object.entries(indexes).map(
+      ([index, what]) => `CREATE INDEX ${naming.index(index, name)} ${what}`,
+    ),
   ]
 }
 

@@ -74,11 +74,11 @@ export function readSqliteVersion(dataDir: string): number | undefined {
     const db = connectToRead(file)
     try {
       db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-      const tables = reader(db, "SELECT 1 FROM sqlite_master WHERE name = 'hilo_meta'")()
+      const tables = reader(db, "SELECT 1 FROM main.sqlite_master WHERE name = 'hilo_meta'")()
       if (tables.length === 0) return undefined
       const version = reader<{ value: string }>(
         db,
-        "SELECT value FROM hilo_meta WHERE key = 'version'",
+        "SELECT value FROM main.hilo_meta WHERE key = 'version'",
       )
       return Number(version()[0]?.value ?? 0)
     } finally {
@@ -138,10 +138,10 @@ function requireMended(db: Sqlite): void {
 /** @throws CounterUnusable when the ledger remembers another binding */
 function rememberBindings(db: Sqlite, bound: BoundCollections): void {
   if (bound.size === 0) return
-  const read = reader<{ value: string }>(db, 'SELECT value FROM hilo_meta WHERE key = ?')
+  const read = reader<{ value: string }>(db, 'SELECT value FROM main.hilo_meta WHERE key = ?')
   const remember = runner(
     db,
-    'INSERT INTO hilo_meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
+    'INSERT INTO main.hilo_meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
   )
   write(db, () => {
     const remembered = new Map(

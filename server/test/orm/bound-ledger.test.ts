@@ -194,7 +194,7 @@ describe('claims', () => {
       TABLE,
       `${ROW}; CREATE TABLE moves (n int);
       CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN INSERT INTO moves VALUES (1); RETURN NULL; END $$;
+        $$ BEGIN INSERT INTO public.moves VALUES (1); RETURN NULL; END $$;
       CREATE TRIGGER note AFTER UPDATE ON hi FOR EACH ROW EXECUTE FUNCTION note()`,
     )
     const id = newId()
@@ -486,7 +486,7 @@ describe('numbers that must not be granted', () => {
     const { claim, take, sql } = await open()
     await take({ count: 10 })
     await sql('ALTER SEQUENCE seq INCREMENT 20')
-    await expect(claim()).rejects.toThrow('Sequence seq moves by 20 now, and moved by 10 before')
+    await expect(claim()).rejects.toThrow('Sequence public.seq moves by 20 now')
   })
 
   test('by a server that was not told of the binding', async () => {
@@ -494,7 +494,7 @@ describe('numbers that must not be granted', () => {
     await take()
     const other = await reopen({})
     await expect(other.claim([WISH])).rejects.toThrow(
-      'The ledger knows shop/orders as efcore on sequence seq with blockSize 10',
+      'The ledger knows shop/orders as efcore on sequence public.seq with blockSize 10',
     )
     await expect(other.raiseFloor({ ...KEY, floor: 100 })).rejects.toThrow(
       'Give every server the same `collections`',
@@ -571,7 +571,7 @@ test('where other takers would starve, many claims take ever more blocks at once
     `CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint);
      CREATE TABLE moves (n int);
      CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
-       $$ BEGIN INSERT INTO moves VALUES (1); RETURN NULL; END $$;
+       $$ BEGIN INSERT INTO public.moves VALUES (1); RETURN NULL; END $$;
      CREATE TRIGGER note AFTER UPDATE ON mt_hilo FOR EACH ROW EXECUTE FUNCTION note()`,
   )
   stopTime()

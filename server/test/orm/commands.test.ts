@@ -122,7 +122,7 @@ describe('adopt', () => {
   ])('%j: the next block is above max(id)', async (settings, schema, expected) => {
     const { adopt, take, sql } = await start(settings, schema)
     const printed = await adopt(false)
-    expect(printed).toContain('The highest id in orders.id is 95')
+    expect(printed).toContain('The highest id in public.orders.id is 95')
     expect(printed).toContain('Nothing was run. With --apply it is.')
     // An operator can run what it prints.
     await sql(printed)
@@ -142,10 +142,10 @@ describe('adopt', () => {
   test('applied, it says what comes next; again, it changes nothing', async () => {
     const { adopt, take } = await start(EFCORE, SEQUENCE(10))
     expect(await adopt(true)).toBe(
-      '-- The highest id in orders.id is 95, the highest granted here 0; sequence order_seq ' +
-        'gives 1 next, and has to give 96 at least.\n' +
-        `SELECT setval('"order_seq"', greatest(96, CASE WHEN is_called THEN last_value + 10 ` +
-        `ELSE last_value END), false) FROM "order_seq";\n` +
+      '-- The highest id in public.orders.id is 95, the highest granted here 0; sequence ' +
+        'public.order_seq gives 1 next, and has to give 96 at least.\n' +
+        `SELECT pg_catalog.setval('public.order_seq', greatest(96, CASE WHEN is_called THEN ` +
+        `last_value + 10 ELSE last_value END), false) FROM public.order_seq;\n` +
         '-- Done: the next ids are 96 to 105.\n',
     )
     expect(await adopt(true)).toContain(
@@ -198,7 +198,7 @@ describe('adopt', () => {
       `${SEQUENCE(10)}; CREATE SCHEMA sales; CREATE TABLE sales."Orders" (id bigint)`,
       0,
     )
-    expect(await adopt(false)).toContain('The highest id in orders.id is 0')
+    expect(await adopt(false)).toContain('The highest id in public.orders.id is 0')
     await sql('INSERT INTO sales."Orders" VALUES (77)')
     expect(await adopt(true, 'sales.Orders.id')).toContain('the next ids are 78 to 87')
   })
@@ -297,7 +297,7 @@ describe('adopt', () => {
 
   test.each([
     ['orders', 'name the table and its id column'],
-    ['nothing.id', 'relation "nothing" does not exist'],
+    ['nothing.id', 'There is no table nothing in this database'],
     ['orders.nothing', 'column "nothing" does not exist'],
     ['orders.id"; DROP TABLE orders; --', 'name the table and its id column'],
   ])('--from %s is refused', async (from, message) => {
@@ -320,7 +320,7 @@ describe('adopt', () => {
     )
     const other = await start(EFCORE, SEQUENCE(1))
     await expect(other.adopt(true)).rejects.toThrow(
-      /^Sequence order_seq moves by 1, but efcore with blockSize 10/,
+      /^Sequence public\.order_seq moves by 1, but efcore with blockSize 10/,
     )
   })
 })
@@ -334,8 +334,8 @@ describe('check', () => {
       await check({ ...options, collections: { Shop: { ...options.collections.Shop, parts } } }),
     ).toBe(
       'shop/parts  the ranges of parts in RavenDB database Shop: it answers\n' +
-        'shop/orders  efcore on sequence order_seq with blockSize 10: the next ids are 51 to 60; ' +
-        'not compared with the ids in use (--table orders.id, or `ids` of the collection)\n',
+        'shop/orders  efcore on sequence public.order_seq with blockSize 10: the next ids are 51 to ' +
+        '60; not compared with the ids in use (--table orders.id, or `ids` of the collection)\n',
     )
   })
 
@@ -345,8 +345,8 @@ describe('check', () => {
     expect(await check(options)).toContain('the next ids are 41 to 50')
     const atEnd = await start({ ...EFCORE, maxId: 49 }, next(41))
     await expect(check(atEnd.options)).rejects.toThrow(
-      'shop/orders: No block of sequence order_seq is left up to maxId 49: the next ids are 41 ' +
-        'to 50. Claims get what is in stock, and are then refused.',
+      'shop/orders: No block of sequence public.order_seq is left up to maxId 49: the next ids are ' +
+        '41 to 50. Claims get what is in stock, and are then refused.',
     )
   })
 
@@ -370,7 +370,7 @@ describe('check', () => {
     const { code, stdout, stderr } = await runCli(['check', '--config', config])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(
-      /^shop\/parts: The upstream \S+ does not answer: .*\nshop\/orders: .* order_seq is CYCLE/,
+      /^shop\/parts: The upstream \S+ does not answer: .*\nshop\/orders: .*\border_seq is CYCLE/,
     )
   })
 

@@ -47,14 +47,14 @@ const ANYWAY: Wrong[] = [
     'a sequence below 0',
     EFCORE,
     'CREATE SEQUENCE "Seq" INCREMENT 10 MINVALUE -1000 START -500',
-    'sequence Seq gives -500 next, and no id is below 1',
+    'sequence public."Seq" gives -500 next, and no id is below 1',
   ],
   ['a sequence backwards', EFCORE, 'CREATE SEQUENCE "Seq" INCREMENT -10', 'moves by -10, but'],
   [
     'a view over a sequence',
     EFCORE,
     'CREATE VIEW "Seq" AS SELECT 1 AS last_value',
-    'Seq is no sequence',
+    'public."Seq" is no sequence',
   ],
   [
     'a view over a table',
@@ -125,7 +125,7 @@ const WITH_FIRST: Wrong[] = [
     DOCTRINE,
     `CREATE TABLE sequences (sequence_name text PRIMARY KEY, sequence_value bigint,
        sequence_increment_by int, tenant text NOT NULL, at date NOT NULL DEFAULT now())`,
-    'A row of table sequences needs tenant, too, which --first does not know',
+    'A row of table public.sequences needs tenant, too, which --first does not know',
   ],
 ]
 

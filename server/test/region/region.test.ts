@@ -96,7 +96,7 @@ async function devicesIn({ dataDir, databaseUrl }: LedgerOptions): Promise<strin
     return keys.map(([, , prefix]) => prefix)
   }
   const pool = openPool(databaseUrl!)
-  const keys = await deviceStore(connectionTo(pool, NO_COUNTERS)).keys()
+  const keys = await deviceStore(connectionTo(pool, 'public', NO_COUNTERS)).keys()
   await pool.close()
   return keys.map(([, , prefix]) => prefix)
 }
@@ -618,7 +618,7 @@ describe('what a region holds is stored', () => {
         const pool = openPool(url)
         closes.push(() => pool.close())
         await upgradePostgres(pool, 'the database', { create: true })
-        return deviceStore(connectionTo(pool, NO_COUNTERS))
+        return deviceStore(connectionTo(pool, 'public', NO_COUNTERS))
       },
     }
   }))

@@ -7,7 +7,7 @@
 import type { Query } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
 import { type Blocks, idsOf } from './blocks.js'
-import { type Binding, isSequence } from './counter-options.js'
+import { type Counter, type IdColumn, isSequence, type Relation } from './counter-options.js'
 import { nameOf, nextValue, quoted } from './counter-statements.js'
 import { sequenceProblems } from './sequence-checks.js'
 import { STRATEGIES, type StrategyName } from './strategies.js'
@@ -20,7 +20,7 @@ import { tableProblems } from './table-checks.js'
  */
 export async function problemsOf(
   query: Query,
-  binding: Binding,
+  binding: Counter,
   highWater: number,
   isFirst: boolean,
 ): Promise<string[]> {
@@ -36,7 +36,7 @@ export async function problemsOf(
 /** What is wrong with the counter, whatever its value. */
 export async function shapeProblems(
   query: Query,
-  binding: Binding,
+  binding: Counter,
   isFirst: boolean,
 ): Promise<string[]> {
   const { place } = binding
@@ -45,7 +45,7 @@ export async function shapeProblems(
     : tableProblems(query, binding, place, isFirst)
 }
 
-function positionProblems(binding: Binding, next: bigint, highWater: number): string[] {
+function positionProblems(binding: Counter, next: bigint, highWater: number): string[] {
   const { blocks, first, system, fetchesTwice } = binding
   if (fetchesTwice && next < first! + 2n * blocks.step)
     return [
@@ -72,24 +72,28 @@ const WHOLE_NUMBERS = ['smallint', 'integer', 'bigint', 'numeric']
 
 /**
  * The highest id in a column of the back end's.
- * @param ids `table.column`
  * @returns undefined while there is none
  * @throws CounterUnusable for a column of texts, of which the highest is not the highest number
  */
-export async function highestIn(query: Query, ids: string): Promise<bigint | undefined> {
-  const end = ids.lastIndexOf('.')
-  const [table, column] = [quoted(ids.slice(0, end)), quoted(ids.slice(end + 1))]
+export async function highestIn(
+  query: Query,
+  ids: IdColumn<Relation>,
+): Promise<bigint | undefined> {
+  const highest = `pg_catalog.max(${quoted(ids.column)})`
   const [used] = await query<{ max: string | null; type: string }>(
-    `SELECT max(${column})::text AS max, pg_typeof(max(${column}))::text AS type FROM ${table}`,
+    `SELECT ${highest}::text AS max, pg_catalog.pg_typeof(${highest})::text AS type
+     FROM ${ids.table}`,
   )
   const { max, type } = used!
   if (!WHOLE_NUMBERS.includes(type) || !/^-?\d+$/.test(max ?? '0'))
     throw new CounterUnusable(
-      `${ids} has values of type ${type}, not whole numbers, so nobody can tell the highest id. ` +
+      `${nameOfColumn(ids)} has values of type ${type}, not whole numbers, so nobody can tell the highest id. ` +
         'Name the column with the numbers of the ids. Nothing was changed.',
     )
   return max === null ? undefined : BigInt(max)
 }
+
+export const nameOfColumn = ({ table, column }: IdColumn): string => `${table}.${column}`
 
 /** Where the highest id stands beside the block that was taken last and the one that comes next. */
 type Place = 'before the last block' | 'in the last block' | 'in the next block or above'
@@ -107,7 +111,7 @@ function placeOf({ factor, shift, step, first }: Blocks, next: bigint, highest: 
  */
 export async function idProblems(
   query: Query,
-  binding: Binding,
+  binding: Counter,
   highWater: number,
 ): Promise<string[]> {
   const { ids, strategy, size, blocks } = binding
@@ -117,7 +121,7 @@ export async function idProblems(
   if (highest === undefined) return []
   const next = await nextValue(query, binding)
   const place = placeOf(blocks, next, highest)
-  const found = `The highest id in ${ids} is ${highest}. `
+  const found = `The highest id in ${nameOfColumn(ids)} is ${highest}. `
   if (place === 'in the next block or above')
     return [
       `${found}With ${strategy} and ${size}, ${nameOf(binding)} gives ${begin(blocks, next)} ` +
@@ -144,7 +148,7 @@ export async function idProblems(
 }
 
 /** The same ORM's ways to count by such a counter, which stand for other ids. */
-function others({ strategy, blocks, place, first }: Binding): { name: string; blocks: Blocks }[] {
+function others({ strategy, blocks, place, first }: Counter): { name: string; blocks: Blocks }[] {
   const [orm] = strategy.split('-')
   const kind = isSequence(place) ? 'sequence' : 'row'
   return (Object.keys(STRATEGIES) as StrategyName[]).flatMap((name) => {

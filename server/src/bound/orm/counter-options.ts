@@ -64,12 +64,15 @@ export interface CounterOptions {
   ids?: string | undefined
 }
 
-export interface SequencePlace {
-  sequence: string
+/** A table or sequence as SQL has it, with its schema: `public."Orders"`. */
+export type Relation = string & { readonly isRelation: true }
+
+export interface SequencePlace<Name = string> {
+  sequence: Name
 }
 
-export interface TablePlace {
-  table: string
+export interface TablePlace<Name = string> {
+  table: Name
   column: string
   /** Which row: column and value. */
   where: Readonly<Record<string, string | number>>
@@ -82,10 +85,17 @@ export interface TablePlace {
   fixed: Readonly<Record<string, bigint>>
 }
 
-export interface Binding {
+/** The column of a back end's table that has the ids. */
+export interface IdColumn<Name = string> {
+  table: Name
+  column: string
+}
+
+/** As configured; a `Counter` once the tables and sequences were found. */
+export interface Binding<Name = string> {
   strategy: StrategyName
   system: string
-  place: SequencePlace | TablePlace
+  place: SequencePlace<Name> | TablePlace<Name>
   blocks: Blocks
   /** As configured, for messages: `blockSize 10`. */
   size: string
@@ -94,11 +104,14 @@ export interface Binding {
   first: bigint | undefined
   fetchesTwice: boolean
   yields: boolean
-  /** `table.column` with the ids of the back end. */
-  ids: string | undefined
+  ids: IdColumn<Name> | undefined
 }
 
-export const isSequence = (place: Binding['place']): place is SequencePlace => 'sequence' in place
+export type Counter = Binding<Relation>
+
+export const isSequence = <Name>(
+  place: SequencePlace<Name> | TablePlace<Name>,
+): place is SequencePlace<Name> => 'sequence' in place
 
 const MAX_IDS = { int2: 32_767, int4: 2_147_483_647, int8: MAX_NUMBER } as const
 
@@ -183,8 +196,14 @@ export function toBinding(settings: CounterSettings): Binding | Problem[] {
     first: strategy.hasFirst ? first : undefined,
     fetchesTwice: strategy.fetchesTwice ?? false,
     yields: strategy.yields ?? false,
-    ids: settings.ids,
+    ids: settings.ids === undefined ? undefined : idColumn(settings.ids),
   }
+}
+
+/** @param name `table.column` or `schema.table.column` */
+export function idColumn(name: string): IdColumn {
+  const dot = name.lastIndexOf('.')
+  return { table: name.slice(0, dot), column: name.slice(dot + 1) }
 }
 
 function withOptimizer(strategy: Strategy, { optimizer }: CounterSettings): Strategy {

@@ -9,7 +9,14 @@ import { CounterUnusable } from '../../ledger/errors.js'
 import { type Span, sizeOf } from '../../ledger/number-line.js'
 import { toSpans } from '../../ledger/stock.js'
 import { idsOf, lastValue, valueAbove } from './blocks.js'
-import { type Binding, isSequence, type SequencePlace, type TablePlace } from './counter-options.js'
+import {
+  type Binding,
+  type Counter,
+  isSequence,
+  type Relation,
+  type SequencePlace,
+  type TablePlace,
+} from './counter-options.js'
 
 /**
  * A sequence is moved value by value, which needs no lock. More values than this would take too
@@ -24,7 +31,7 @@ const MAX_STEPS = 1_000_000n
  */
 export async function takeBlocks(
   query: Query,
-  binding: Binding,
+  binding: Counter,
   blocks: number,
   floor: number,
 ): Promise<Span[]> {
@@ -47,11 +54,11 @@ export async function takeBlocks(
 /** The value that the next take gets. Where a row is missing: what its first take will get. */
 export async function nextValue(
   query: Query,
-  { place, blocks: { step } }: Binding,
+  { place, blocks: { step } }: Counter,
 ): Promise<bigint> {
   if (isSequence(place)) {
     const [row] = await query<{ next: string }>(
-      `SELECT (${nextOf(step)})::text AS next FROM ${quoted(place.sequence)}`,
+      `SELECT (${nextOf(step)})::text AS next FROM ${place.sequence}`,
     )
     return BigInt(row!.next)
   }
@@ -63,13 +70,13 @@ export async function nextValue(
  * Moves the counter so that its next ids are above `floor`. Only up.
  * @throws CounterUnusable when this role may not
  */
-export async function raiseCounter(query: Query, binding: Binding, floor: number): Promise<void> {
+export async function raiseCounter(query: Query, binding: Counter, floor: number): Promise<void> {
   const { place, blocks } = binding
   const target = valueAbove(blocks, BigInt(floor))
   if (!isSequence(place)) {
     const { text, parameters } = conditionOf(place, 2)
     await query(
-      `UPDATE ${quoted(place.table)} SET ${quoted(place.column)} = $1 WHERE ` +
+      `UPDATE ${place.table} SET ${quoted(place.column)} = $1 WHERE ` +
         `${quoted(place.column)} < $1 AND ${text}`,
       [String(target - place.ahead), ...parameters],
     )
@@ -77,15 +84,16 @@ export async function raiseCounter(query: Query, binding: Binding, floor: number
   }
   const steps = (target - (await nextValue(query, binding)) + blocks.step - 1n) / blocks.step
   if (steps <= MAX_STEPS)
-    await query(`SELECT count(nextval($1)) FROM generate_series(1, $2::bigint)`, [
-      quoted(place.sequence),
-      String(steps),
-    ])
+    await query(
+      `SELECT pg_catalog.count(pg_catalog.nextval($1))
+       FROM pg_catalog.generate_series(1, $2::bigint)`,
+      [place.sequence, String(steps)],
+    )
   else await setSequence(query, place, blocks.step, target)
 }
 
 /** Adds the first row of a counter in a table with a row per key, if it is missing. */
-export async function addFirstRow(query: Query, { place }: Binding): Promise<void> {
+export async function addFirstRow(query: Query, { place }: Counter): Promise<void> {
   if (isSequence(place) || place.start === undefined) return
   const { table, column, where, start, fixed } = place
   const values = {
@@ -95,20 +103,21 @@ export async function addFirstRow(query: Query, { place }: Binding): Promise<voi
   }
   const names = Object.keys(values)
   await query(
-    `INSERT INTO ${quoted(table)} (${names.map(quoted).join(', ')})
+    `INSERT INTO ${table} (${names.map(quoted).join(', ')})
      VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')}) ON CONFLICT DO NOTHING`,
     Object.values(values),
   )
 }
 
 /** One statement that raises the counter to `value` at least. It is printed for people. */
-export function raiseStatement({ place, blocks: { step } }: Binding, value: bigint): string {
+export function raiseStatement({ place, blocks: { step } }: Counter, value: bigint): string {
   if (isSequence(place))
     return (
-      `SELECT setval('${quoted(place.sequence).replaceAll("'", "''")}', greatest(${value}, ` +
-      `${nextOf(step)}), false) FROM ${quoted(place.sequence)}`
+      `SELECT pg_catalog.setval('${place.sequence.replaceAll("'", "''")}', greatest(${value}, ` +
+      `${nextOf(step)}), false) FROM ${place.sequence}`
     )
-  const [table, column] = [quoted(place.table), quoted(place.column)]
+  const { table } = place
+  const column = quoted(place.column)
   const stored = value - place.ahead
   const conditions = Object.entries(place.where).map(
     ([name, wanted]) => `${quoted(name)} = ${literal(wanted)}`,
@@ -128,10 +137,13 @@ export function raiseStatement({ place, blocks: { step } }: Binding, value: bigi
 }
 
 /** Locks the sequence until the transaction ends. Only its owner may do that. */
-export async function lockSequence(query: Query, { sequence }: SequencePlace): Promise<void> {
+export async function lockSequence(
+  query: Query,
+  { sequence }: SequencePlace<Relation>,
+): Promise<void> {
   // The checks ask for NO CYCLE anyway. This statement also keeps nextval waiting, which no other
   // lock on a sequence does.
-  await query(`ALTER SEQUENCE ${quoted(sequence)} NO CYCLE`)
+  await query(`ALTER SEQUENCE ${sequence} NO CYCLE`)
 }
 
 /** How messages name the counter. */
@@ -144,12 +156,12 @@ export function nameOf({ place }: Binding): string {
   return `${place.table}.${place.column}${where}`
 }
 
-/** @param name `table` or `schema.table` */
-export const quoted = (name: string): string =>
-  name
-    .split('.')
-    .map((part) => `"${part}"`)
-    .join('.')
+/** What the ledger remembers of a binding. */
+export const descriptionOf = (binding: Binding): string =>
+  `${binding.strategy} on ${nameOf(binding)} with ${binding.size}`
+
+/** A column or a role as SQL has it. */
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 export function conditionOf(
   { where }: TablePlace,
@@ -164,18 +176,18 @@ export function conditionOf(
 
 async function takeFromSequence(
   query: Query,
-  { blocks, maxId }: Binding,
-  place: SequencePlace,
+  { blocks, maxId }: Counter,
+  place: SequencePlace<Relation>,
   count: bigint,
 ): Promise<bigint[]> {
   const end = lastValue(blocks, maxId)
   const rows = await query<{ value: string; increment: string }>(
-    `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next FROM ${quoted(place.sequence)})
-     SELECT nextval($1)::text AS value, seqincrement::text AS increment
-     FROM counter, pg_sequence,
-       generate_series(1, least($2::bigint, ($3::bigint - next) / ${blocks.step} + 1))
-     WHERE next <= $3::bigint AND seqrelid = $1::regclass`,
-    [quoted(place.sequence), String(count), String(end)],
+    `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next FROM ${place.sequence})
+     SELECT pg_catalog.nextval($1)::text AS value, seqincrement::text AS increment
+     FROM counter, pg_catalog.pg_sequence,
+       pg_catalog.generate_series(1, least($2::bigint, ($3::bigint - next) / ${blocks.step} + 1))
+     WHERE next <= $3::bigint AND seqrelid = $1::pg_catalog.regclass`,
+    [place.sequence, String(count), String(end)],
   )
   if (rows.some(({ increment }) => BigInt(increment) !== blocks.step))
     throw new CounterUnusable(
@@ -187,8 +199,8 @@ async function takeFromSequence(
 
 async function takeFromTable(
   query: Query,
-  { blocks, maxId }: Binding,
-  place: TablePlace,
+  { blocks, maxId }: Counter,
+  place: TablePlace<Relation>,
   count: bigint,
 ): Promise<bigint[]> {
   const next = storedIn(place, await readRows(query, place, 'FOR UPDATE')) + place.ahead
@@ -201,7 +213,7 @@ async function takeFromTable(
   const column = quoted(place.column)
   const moved = String(next - place.ahead + BigInt(values.length) * blocks.step)
   const [row] = await query<{ stored: string }>(
-    `UPDATE ${quoted(place.table)} SET ${column} = $1 WHERE ${text} RETURNING ${column}::text
+    `UPDATE ${place.table} SET ${column} = $1 WHERE ${text} RETURNING ${column}::text
      AS stored`,
     [moved, ...parameters],
   )
@@ -216,14 +228,14 @@ async function takeFromTable(
 
 async function setSequence(
   query: Query,
-  place: SequencePlace,
+  place: SequencePlace<Relation>,
   step: bigint,
   value: bigint,
 ): Promise<void> {
   const [role] = await query<{ owns: boolean; name: string }>(
-    `SELECT pg_has_role(relowner, 'USAGE') AS owns, current_user AS name
-     FROM pg_class WHERE oid = $1::regclass`,
-    [quoted(place.sequence)],
+    `SELECT pg_catalog.pg_has_role(relowner, 'USAGE') AS owns, current_user AS name
+     FROM pg_catalog.pg_class WHERE oid = $1::pg_catalog.regclass`,
+    [place.sequence],
   )
   if (!role!.owns)
     throw new CounterUnusable(
@@ -233,9 +245,9 @@ async function setSequence(
     )
   await lockSequence(query, place)
   await query(
-    `SELECT setval($1, greatest($2::bigint, ${nextOf(step)}), false) FROM ` +
-      `${quoted(place.sequence)}`,
-    [quoted(place.sequence), String(value)],
+    `SELECT pg_catalog.setval($1, greatest($2::bigint, ${nextOf(step)}), false) FROM ` +
+      `${place.sequence}`,
+    [place.sequence, String(value)],
   )
 }
 
@@ -245,12 +257,12 @@ const nextOf = (step: bigint): string =>
 
 const readRows = (
   query: Query,
-  place: TablePlace,
+  place: TablePlace<Relation>,
   lock: string,
 ): Promise<{ stored: string | null }[]> => {
   const { text, parameters } = conditionOf(place, 1)
   return query(
-    `SELECT ${quoted(place.column)}::text AS stored FROM ${quoted(place.table)} WHERE ` +
+    `SELECT ${quoted(place.column)}::text AS stored FROM ${place.table} WHERE ` +
       `${text} LIMIT 2 ${lock}`,
     parameters,
   )

@@ -9,29 +9,26 @@ import {
   changedBindings,
   refuseBindings,
 } from '../../ledger/collections.js'
-import {
-  isThere,
-  type OrmCounters,
-  type Query,
-  type SqlDatabase,
-} from '../../ledger/counter-port.js'
+import type { OrmCounters, Query, Schemas, SqlDatabase } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
 import { above } from '../../ledger/number-line.js'
+import { putSetting } from '../../sql/meta.js'
 import { readSpans, writeSpans } from '../../sql/tables.js'
 import { Pacer } from '../../upstream/refill.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
 import { idProblems, problemsOf } from './checks.js'
-import { type Binding, isSequence } from './counter-options.js'
+import { type Binding, type Counter, isSequence, type Relation } from './counter-options.js'
 import {
   addFirstRow,
+  descriptionOf,
   nameOf,
   nextValue,
-  quoted,
   raiseCounter,
   takeBlocks,
 } from './counter-statements.js'
+import { findCounter, findRelation } from './relations.js'
 import { STRATEGIES } from './strategies.js'
 
 /**
@@ -46,24 +43,24 @@ const OF_THE_COUNTER = /^(22|23|42)/
 /** SQLSTATE of a text that a column of another type does not take: a key's column. */
 const OTHER_TYPE = '22P02'
 
-function ormCounters(bindings: Bindings): OrmCounters {
-  const checked = new WeakMap<Query, Set<Binding>>()
-  const pacers = new Map<Binding, Pacer>()
+function ormCounters(ledger: string, bindings: Bindings<Relation>): OrmCounters {
+  const checked = new WeakMap<Query, Set<Counter>>()
+  const pacers = new Map<Counter, Pacer>()
 
-  async function usable(query: Query, key: CollectionKey): Promise<Binding> {
-    const bound = bindings.get(bindingKey(key)) as Bound & { authority: 'counter' }
+  async function usable(query: Query, key: CollectionKey): Promise<Counter> {
+    const bound = bindings.get(bindingKey(key)) as Bound<Relation> & { authority: 'counter' }
     const { counter } = bound
     const done = checked.get(query) ?? new Set()
     checked.set(query, done)
     if (done.has(counter)) return counter
-    const problems = await counterProblems(query, key, counter, false)
+    const problems = await counterProblems(query, ledger, key, counter, false)
     if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
     done.add(counter)
     return counter
   }
 
   /** How many blocks to take when `blocks` are needed. */
-  function paced(binding: Binding, blocks: number): number {
+  function paced(binding: Counter, blocks: number): number {
     if (!binding.yields) return blocks
     const pacer = pacers.get(binding) ?? new Pacer(MOST_AT_ONCE)
     pacers.set(binding, pacer)
@@ -82,7 +79,7 @@ function ormCounters(bindings: Bindings): OrmCounters {
         await explained(binding, () => raiseCounter(query, binding, raiseTo))
       if (missing === 0 || !hasIdsAbove(binding, above)) return { fresh: [], isAtEnd }
       // guard: H20 ids that are in the table already are not granted
-      await refuseContradiction(query, binding, key)
+      await refuseContradiction(query, ledger, binding, key)
       const count = paced(binding, Math.ceil(missing / Number(binding.blocks.size)))
       return {
         fresh: await explained(binding, () => takeBlocks(query, binding, count, above)),
@@ -94,17 +91,18 @@ function ormCounters(bindings: Bindings): OrmCounters {
 
 async function refuseContradiction(
   query: Query,
-  binding: Binding,
+  ledger: string,
+  binding: Counter,
   key: CollectionKey,
 ): Promise<void> {
   if (binding.ids === undefined) return
-  const highWater = await highWaterOf(query, key)
+  const highWater = await highWaterOf(query, ledger, key)
   const problems = await explained(binding, () => idProblems(query, binding, highWater))
   if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
 }
 
 /** The highest id that a counter has given. */
-async function lastIdOf(query: Query, binding: Binding): Promise<number> {
+async function lastIdOf(query: Query, binding: Counter): Promise<number> {
   const { blocks } = binding
   const value = await explained(binding, () => nextValue(query, binding))
   return Number(value * blocks.factor + blocks.shift - 1n)
@@ -116,22 +114,28 @@ const hasIdsAbove = ({ blocks, maxId }: Binding, floor: number): boolean =>
 /** What is wrong with a counter, by the database and by how far the ledger has come. */
 async function counterProblems(
   query: Query,
+  ledger: string | undefined,
   key: CollectionKey,
-  binding: Binding,
+  binding: Counter,
   isFirst: boolean,
 ): Promise<string[]> {
-  const highWater = await highWaterOf(query, key)
+  const highWater = await highWaterOf(query, ledger, key)
   return explained(binding, () => problemsOf(query, binding, highWater, isFirst))
 }
 
-/** Numbers of the collection up to here may be in use. */
+/**
+ * Numbers of the collection up to here may be in use.
+ * @param ledger its schema; undefined: there is none
+ */
 export async function highWaterOf(
   query: Query,
+  ledger: string | undefined,
   { database, collection }: CollectionKey,
 ): Promise<number> {
-  if (!(await isThere(query, 'hilo_counters'))) return 0
+  if (ledger === undefined) return 0
   const [row] = await query<{ highWater: number }>(
-    'SELECT high_water AS "highWater" FROM hilo_counters WHERE database = $1 AND tag = $2',
+    `SELECT high_water AS "highWater" FROM ${ledger}.hilo_counters
+     WHERE database = $1 AND tag = $2`,
     [database.toLowerCase(), collection.toLowerCase()],
   )
   return row?.highWater ?? 0
@@ -143,65 +147,89 @@ export async function highWaterOf(
  */
 export async function forgetStock(
   query: Query,
+  ledger: string,
   { database, collection }: CollectionKey,
   id: bigint,
 ): Promise<void> {
-  if (!(await isThere(query, 'hilo_counters'))) return
   const key = [database.toLowerCase(), collection.toLowerCase()]
   const [row] = await query<{ free: string; fresh: string }>(
-    'SELECT free, fresh FROM hilo_counters WHERE database = $1 AND tag = $2 FOR UPDATE',
+    `SELECT free, fresh FROM ${ledger}.hilo_counters
+     WHERE database = $1 AND tag = $2 FOR UPDATE`,
     key,
   )
   if (!row) return
   // guard: H20 what the table’s own counter made is granted to nobody
   const rest = (spans: string) => writeSpans(above(Number(id), readSpans(spans)))
   await query(
-    `UPDATE hilo_counters SET free = $3, fresh = $4, version = version + 1,
+    `UPDATE ${ledger}.hilo_counters SET free = $3, fresh = $4, version = version + 1,
        max = greatest(max, $5), high_water = greatest(high_water, $5), floor = greatest(floor, $5)
      WHERE database = $1 AND tag = $2`,
     [...key, rest(row.free), rest(row.fresh), id],
   )
 }
 
+/** Bindings as the database has them. */
+interface Examined {
+  /** Those whose counters were found. */
+  bindings: Bindings<Relation>
+  /** By what the ledger remembers and what the database says. */
+  problems: string[]
+}
+
 /**
- * What is wrong with these bindings, by what the ledger remembers and what the database says. All
- * are looked at, also when one fails.
+ * Finds the counters, and what is wrong with them. All are looked at, also when one fails.
  * @param isFirst rows that are missing will be added
- * @param isStarting with `isFirst`, the textbook's table is made where it is missing; else nothing
- * is written
+ * @param prepare what is done before a counter is looked for
  */
-export async function bindingProblems(
-  database: SqlDatabase,
+export async function examine(
+  query: Query,
+  { ledger, path }: Schemas,
   bindings: Bindings,
   isFirst: boolean,
-  isStarting: boolean,
-): Promise<string[]> {
-  const { query } = database
-  const problems = changedBindings(bindings, await rememberedBindings(query))
+  prepare?: (counter: Binding) => Promise<void>,
+): Promise<Examined> {
+  const found = new Map<string, Bound<Relation>>()
+  const problems: string[] = []
   for (const [name, bound] of bindings) {
-    if (bound.authority !== 'counter') continue
-    const { counter } = bound
-    const found = await explained(counter, async () => {
-      if (isStarting && isFirst) await createTextbookTable(database, counter)
-    })
-      .then(() => counterProblems(query, bound, counter, isFirst))
-      .catch((error) => {
-        if (error instanceof CounterUnusable) return [error.message]
-        throw error
+    if (bound.authority !== 'counter') {
+      found.set(name, bound)
+      continue
+    }
+    try {
+      const counter = await explained(bound.counter, async () => {
+        await prepare?.(bound.counter)
+        return findCounter(query, path, bound.counter)
       })
-    problems.push(...found.map((problem) => `${name}: ${problem}`))
+      // guard: H31 the ledger remembers a counter with its schema
+      found.set(name, { ...bound, counter, description: descriptionOf(counter) })
+      const wrong = await counterProblems(query, ledger, bound, counter, isFirst)
+      problems.push(...wrong.map((problem) => `${name}: ${problem}`))
+    } catch (error) {
+      if (!(error instanceof CounterUnusable)) throw error
+      problems.push(`${name}: ${error.message}`)
+    }
   }
-  return problems
+  const changed = changedBindings(found, await rememberedBindings(query, ledger))
+  return { bindings: found, problems: [...changed, ...problems] }
 }
 
 /** By `bindingKey`. None where there is no ledger yet. */
-async function rememberedBindings(query: Query): Promise<Map<string, string>> {
-  if (!(await isThere(query, 'hilo_meta'))) return new Map()
+async function rememberedBindings(
+  query: Query,
+  ledger: string | undefined,
+): Promise<Map<string, string>> {
+  if (ledger === undefined) return new Map()
   const rows = await query<{ key: string; value: string }>(
-    'SELECT key, value FROM hilo_meta WHERE starts_with(key, $1)',
+    `SELECT key, value FROM ${ledger}.hilo_meta WHERE pg_catalog.starts_with(key, $1)`,
     [BINDING_PREFIX],
   )
   return new Map(rows.map(({ key, value }) => [key.slice(BINDING_PREFIX.length), value]))
+}
+
+/** A ledger that has begun to use bindings. */
+export interface Started {
+  bindings: Bindings<Relation>
+  counters: OrmCounters
 }
 
 /**
@@ -211,41 +239,42 @@ async function rememberedBindings(query: Query): Promise<Map<string, string>> {
  */
 export async function startBindings(
   database: SqlDatabase,
-  bindings: Bindings,
+  schemas: Schemas & { ledger: string },
+  configured: Bindings,
   isFirst: boolean,
-): Promise<OrmCounters> {
-  refuseBindings(await bindingProblems(database, bindings, isFirst, true))
-  for (const bound of bindings.values()) {
-    if (isFirst && bound.authority === 'counter') await addFirstRow(database.query, bound.counter)
-    await rememberBinding(database.query, bound)
+): Promise<Started> {
+  const { query } = database
+  const prepare = async (counter: Binding) => {
+    if (isFirst) await createTextbookTable(database, schemas, counter)
   }
-  return ormCounters(bindings)
+  const { bindings, problems } = await examine(query, schemas, configured, isFirst, prepare)
+  refuseBindings(problems)
+  for (const bound of bindings.values()) {
+    if (isFirst && bound.authority === 'counter') await addFirstRow(query, bound.counter)
+    await rememberBinding(query, schemas.ledger, bound)
+  }
+  return { bindings, counters: ormCounters(schemas.ledger, bindings) }
 }
 
-/** Where there is no ledger yet, the server remembers it when it makes one. */
-export async function rememberBinding(query: Query, bound: Bound): Promise<void> {
-  if (!(await isThere(query, 'hilo_meta'))) return
-  await query(
-    'INSERT INTO hilo_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET ' +
-      'value = excluded.value',
-    [BINDING_PREFIX + bindingKey(bound), bound.description],
-  )
+export async function rememberBinding(query: Query, ledger: string, bound: Bound): Promise<void> {
+  await query(putSetting(ledger), [BINDING_PREFIX + bindingKey(bound), bound.description])
 }
 
 /**
- * The table of the textbook strategy is the ledger's own, under its own name: any other name that
- * is missing is a mistake.
+ * The table of the textbook strategy is the ledger's own, in its schema, under its own name: any
+ * other name that is missing is a mistake.
  */
 async function createTextbookTable(
   database: SqlDatabase,
+  { ledger, path }: Schemas,
   { place, strategy }: Binding,
 ): Promise<void> {
   if (strategy !== 'textbook' || isSequence(place)) return
-  if (place.table !== STRATEGIES.textbook.segments!.table) return
-  const table = quoted(place.table)
+  const { table } = STRATEGIES.textbook.segments!
+  if (place.table !== table || (await findRelation(database.query, path, table))) return
   await database.createMissing(
-    table,
-    `CREATE TABLE ${table} (name text PRIMARY KEY, next_hi bigint NOT NULL)`,
+    `${ledger}.${table}`,
+    `CREATE TABLE ${ledger}.${table} (name text PRIMARY KEY, next_hi bigint NOT NULL)`,
   )
 }
 

@@ -4,9 +4,9 @@
  */
 import type { Query } from '../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
-import type { Binding, TablePlace } from './counter-options.js'
+import type { Counter, Relation, TablePlace } from './counter-options.js'
 import { conditionOf, isWhole, literal, nameOf, quoted } from './counter-statements.js'
-import { missingText } from './sequence-checks.js'
+import { wrongText } from './sequence-checks.js'
 
 interface ColumnFacts {
   kind: string
@@ -34,8 +34,8 @@ const EXACT_TYPES = [...Object.keys(TYPE_MAX), 'numeric']
 
 export async function tableProblems(
   query: Query,
-  binding: Binding,
-  place: TablePlace,
+  binding: Counter,
+  place: TablePlace<Relation>,
   isFirst: boolean,
 ): Promise<string[]> {
   const { table, column, where, start, fixed } = place
@@ -43,7 +43,7 @@ export async function tableProblems(
   const found = await columnFacts(query, table, names)
   const [counter] = found
   if (!counter || !['r', 'p'].includes(counter.kind))
-    return [await missingText(query, 'table', table, counter !== undefined)]
+    return [wrongText('table', table, counter !== undefined)]
   const absent = names.filter((_, i) => found[i]!.type === null)
   if (absent.length > 0)
     return [
@@ -55,7 +55,7 @@ export async function tableProblems(
   if (!counter.writes || found.some(({ reads, inserts }) => !reads || (adds && !inserts)))
     return [
       `Role ${counter.role} may not move ${nameOf(binding)}. As the table's owner: GRANT ` +
-        `${rights.join(', ')} ON ${quoted(table)} TO ${quoted(counter.role)}.`,
+        `${rights.join(', ')} ON ${table} TO ${quoted(counter.role)}.`,
     ]
   if (counter.generated)
     return [
@@ -77,7 +77,7 @@ export async function tableProblems(
     )
   if (counter.persistence === 'u')
     problems.push(
-      `Table ${table} is UNLOGGED: a crash empties it. ALTER TABLE ${quoted(table)} SET LOGGED.`,
+      `Table ${table} is UNLOGGED: a crash empties it. ALTER TABLE ${table} SET LOGGED.`,
     )
   if (start !== undefined && !(await isUnique(query, place))) {
     const keys = Object.keys(where)
@@ -85,7 +85,7 @@ export async function tableProblems(
       `Table ${table} may have several rows per ${keys.join(', ')}: it has no primary key or ` +
         'unique index on exactly that. Two processes that start at once would both begin at the ' +
         'first id. Stop the back end, then: ' +
-        `ALTER TABLE ${quoted(table)} ADD PRIMARY KEY (${keys.map(quoted).join(', ')}).`,
+        `ALTER TABLE ${table} ADD PRIMARY KEY (${keys.map(quoted).join(', ')}).`,
     )
   }
   return [...problems, ...(await rowProblems(query, binding, place, isFirst))]
@@ -94,29 +94,30 @@ export async function tableProblems(
 /** In the order of the names. Empty: there is no such table. */
 const columnFacts = (
   query: Query,
-  table: string,
+  table: Relation,
   names: readonly string[],
 ): Promise<ColumnFacts[]> =>
   query<ColumnFacts>(
     `SELECT c.relkind AS kind, c.relpersistence AS persistence,
-       format_type(a.atttypid, NULL) AS type, current_user AS role,
-       CASE WHEN a.atttypid = 'numeric'::regtype AND a.atttypmod > 0
+       pg_catalog.format_type(a.atttypid, NULL) AS type, current_user AS role,
+       CASE WHEN a.atttypid = 'pg_catalog.numeric'::pg_catalog.regtype AND a.atttypmod > 0
          THEN ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 65535) END AS digits,
        a.attgenerated <> '' AS generated,
-       has_column_privilege(c.oid, a.attnum, 'SELECT') AS reads,
-       has_column_privilege(c.oid, a.attnum, 'UPDATE') AS writes,
-       has_column_privilege(c.oid, a.attnum, 'INSERT') AS inserts
-     FROM pg_class c CROSS JOIN unnest($2::text[]) WITH ORDINALITY AS n(name, i)
-       LEFT JOIN pg_attribute a
+       pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') AS reads,
+       pg_catalog.has_column_privilege(c.oid, a.attnum, 'UPDATE') AS writes,
+       pg_catalog.has_column_privilege(c.oid, a.attnum, 'INSERT') AS inserts
+     FROM pg_catalog.pg_class c
+       CROSS JOIN pg_catalog.unnest($2::text[]) WITH ORDINALITY AS n(name, i)
+       LEFT JOIN pg_catalog.pg_attribute a
        ON a.attrelid = c.oid AND a.attname = n.name AND a.attnum > 0 AND NOT a.attisdropped
-     WHERE c.oid = to_regclass($1) ORDER BY n.i`,
-    [quoted(table), names],
+     WHERE c.oid = pg_catalog.to_regclass($1) ORDER BY n.i`,
+    [table, names],
   )
 
 async function rowProblems(
   query: Query,
-  binding: Binding,
-  place: TablePlace,
+  binding: Counter,
+  place: TablePlace<Relation>,
   isFirst: boolean,
 ): Promise<string[]> {
   const { text, parameters } = conditionOf(place, 1)
@@ -124,7 +125,7 @@ async function rowProblems(
     .map((name) => `${quoted(name)}::text AS ${quoted(name)}`)
     .join(', ')
   const rows = await query<Record<string, string | null>>(
-    `SELECT ${columns} FROM ${quoted(place.table)} WHERE ${text} LIMIT 2`,
+    `SELECT ${columns} FROM ${place.table} WHERE ${text} LIMIT 2`,
     parameters,
   )
   const name = nameOf(binding)
@@ -158,15 +159,15 @@ async function rowProblems(
 /** A first row has only the columns that the strategy knows. */
 async function firstRowProblems(
   query: Query,
-  binding: Binding,
-  { table, column, where, fixed }: TablePlace,
+  binding: Counter,
+  { table, column, where, fixed }: TablePlace<Relation>,
 ): Promise<string[]> {
   const known = [column, ...Object.keys(where), ...Object.keys(fixed)]
   const others = await query<{ name: string }>(
-    `SELECT attname::text AS name FROM pg_attribute
-     WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped AND attnotnull
+    `SELECT attname::text AS name FROM pg_catalog.pg_attribute
+     WHERE attrelid = pg_catalog.to_regclass($1) AND attnum > 0 AND NOT attisdropped AND attnotnull
        AND NOT atthasdef AND attidentity = '' AND attname <> ALL($2::text[]) ORDER BY attnum`,
-    [quoted(table), known],
+    [table, known],
   )
   if (others.length === 0) return []
   return [
@@ -178,8 +179,8 @@ async function firstRowProblems(
 /** A row under another key is a second counter, and its ids are duplicates. */
 async function missingRowText(
   query: Query,
-  binding: Binding,
-  { table, where, key }: TablePlace,
+  binding: Counter,
+  { table, where, key }: TablePlace<Relation>,
 ): Promise<string> {
   const columns = Object.keys(where)
   const rows =
@@ -187,7 +188,7 @@ async function missingRowText(
       ? []
       : await query<Record<string, string | null>>(
           `SELECT DISTINCT ${columns.map((name) => `${quoted(name)}::text AS ${quoted(name)}`)}
-           FROM ${quoted(table)} ORDER BY ${columns.map((_, i) => i + 1)} LIMIT ${SHOWN_ROWS + 1}`,
+           FROM ${table} ORDER BY ${columns.map((_, i) => i + 1)} LIMIT ${SHOWN_ROWS + 1}`,
         )
   const there = rows
     .slice(0, SHOWN_ROWS)
@@ -209,14 +210,14 @@ async function missingRowText(
 }
 
 /** Is there a unique index on exactly these columns, for all rows? */
-async function isUnique(query: Query, { table, where }: TablePlace): Promise<boolean> {
+async function isUnique(query: Query, { table, where }: TablePlace<Relation>): Promise<boolean> {
   const rows = await query<{ columns: string[] }>(
-    `SELECT array_agg(a.attname::text) AS columns FROM pg_index i
-       JOIN pg_attribute a
+    `SELECT pg_catalog.array_agg(a.attname::text) AS columns FROM pg_catalog.pg_index i
+       JOIN pg_catalog.pg_attribute a
        ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey[0:i.indnkeyatts - 1])
-     WHERE i.indrelid = $1::regclass AND i.indisunique AND i.indisvalid
+     WHERE i.indrelid = $1::pg_catalog.regclass AND i.indisunique AND i.indisvalid
        AND i.indpred IS NULL AND i.indexprs IS NULL GROUP BY i.indexrelid`,
-    [quoted(table)],
+    [table],
   )
   return rows.some(
     ({ columns }) => columns.toSorted().join() === Object.keys(where).toSorted().join(),
