@@ -1,6 +1,6 @@
-/** The library's worker in a file of one's own, which also counts its transactions. */
+/** The library's worker in a file of one's own, which also counts its costs. */
 import { startWorker } from '../../src/worker/index.js'
-import { countTransactions } from './transactions.js'
+import { countCosts } from '../../test/support/costs.js'
 
-countTransactions()
+countCosts()
 startWorker()

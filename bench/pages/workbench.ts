@@ -2,9 +2,9 @@
 import { chain } from '../../src/consecutive/chain.js'
 import { consecutive } from '../../src/consecutive/index.js'
 import { createHilo, type Hilo } from '../../src/index.js'
+import { sumOfCosts } from '../../test/support/costs.js'
 import { openCounter } from './counter.js'
 import { measureIssuing } from './issuing.js'
-import { sumOfTransactions } from './transactions.js'
 
 declare global {
   interface Window {
@@ -90,7 +90,8 @@ const workbench = {
     return result
   },
 
-  transactions: sumOfTransactions,
+  /** Of so many workers, those that waited for the disk. */
+  transactions: async (workers: number) => (await sumOfCosts(workers)).strict,
 
   /**
    * What it takes the main thread to compile and run a script that was loaded, beside an empty one.

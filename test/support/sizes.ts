@@ -24,6 +24,7 @@ const FULL_ONLY = [
   'server/test/orm/wrong-counters.test.ts',
   'server/test/region/etcd.test.ts',
   'test/browser/bench.test.ts',
+  'test/browser/counts.test.ts',
   'test/browser/document.test.ts',
   'test/browser/documentation.test.ts',
   'test/browser/examples.test.ts',

@@ -1,0 +1,176 @@
+/**
+ * What requests cost the server's database: statements and commits, counted on the connection
+ * itself. The counts are exact: a request that has become cheaper fails its test, too. Whoever
+ * changes a count changes its line here, and says in the commit why.
+ */
+import { randomUUID } from 'node:crypto'
+import { afterEach, expect, test, vi } from 'vitest'
+import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../../src/core/wire.js'
+import type { LedgerOptions } from '../src/index.js'
+import { newFolder } from './folders.js'
+import { type Ask, json, newHandler } from './handlers.js'
+import { newDatabase } from './postgres.js'
+import { watchPostgres, watchSqlite } from './watched-statements.js'
+
+/** `statements`: without those that begin and end transactions. */
+interface Counts {
+  statements: number
+  commits: number
+}
+
+type Table = Record<string, Counts>
+
+const IN_SQLITE = {
+  'the first claim of a collection': { statements: 18, commits: 4 },
+  'a claim': { statements: 7, commits: 1 },
+  'a claim that is sent again': { statements: 4, commits: 1 },
+  'a claim that shows two tokens': { statements: 11, commits: 1 },
+  'a claim of ten new collections': { statements: 18, commits: 4 },
+  'a claim of ten collections': { statements: 7, commits: 1 },
+  '64 claims at once': { statements: 7, commits: 1 },
+  '64 claims at once, of ten collections': { statements: 7, commits: 1 },
+  "a claim of RavenDB's client": { statements: 6, commits: 1 },
+  '64 of them at once': { statements: 6, commits: 1 },
+  'a check-in': { statements: 7, commits: 1 },
+  'a check-in that is sent again': { statements: 7, commits: 1 },
+  'a check-in of ten grants': { statements: 7, commits: 1 },
+  '8 check-ins at once': { statements: 56, commits: 8 },
+  'a give-back': { statements: 8, commits: 1 },
+  'a give-back that is sent again': { statements: 5, commits: 1 },
+  '8 give-backs at once': { statements: 64, commits: 8 },
+  "a give-back of RavenDB's client": { statements: 9, commits: 1 },
+  'the first number of an identity': { statements: 15, commits: 4 },
+  'a number of an identity': { statements: 5, commits: 1 },
+  'a new series': { statements: 21, commits: 4 },
+  'a check-in of a series': { statements: 9, commits: 1 },
+  'a question after its health': { statements: 3, commits: 1 },
+} satisfies Table
+
+const IN_POSTGRES: Record<keyof typeof IN_SQLITE, Counts> = {
+  ...IN_SQLITE,
+  // A read alone is a transaction, too, which is committed.
+  'a new series': { statements: 21, commits: 6 },
+  'a question after its health': { statements: 4, commits: 2 },
+}
+
+const ROOT = '/databases/Shop/hilo'
+const TEN = Array.from({ length: 10 }, (_, i) => `collection${i}`)
+
+const times = <T>(count: number, act: (i: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, i) => act(i)))
+
+/** @param seen what the database was sent; it is emptied */
+async function costsOf(ask: Ask, seen: string[]): Promise<Table> {
+  const counts: Table = {}
+
+  async function counted<T>(what: string, act: () => Promise<T>): Promise<T> {
+    seen.length = 0
+    const answer = await act()
+    const commits = seen.filter((text) => text === 'COMMIT').length
+    const begins = seen.filter((text) => text.startsWith('BEGIN')).length
+    counts[what] = { statements: seen.length - begins - commits, commits }
+    return answer
+  }
+
+  async function ok<T>(path: string, init?: RequestInit): Promise<T> {
+    const { status, body } = await ask(path, init)
+    expect(status).toBeLessThan(300)
+    return body
+  }
+
+  const claimed = async (request: RequestInit) =>
+    (await ok<NextManyAnswer>(`${ROOT}/next`, request)).collections as NextAnswer[]
+  const claim = async (tags = ['orders'], shown: readonly NextAnswer[] = []) =>
+    claimed(claimOf(tags, shown))
+  const plainClaim = () => ok<NextAnswer>(`${ROOT}/next?tag=orders`)
+  const checkIn = async (request: RequestInit) =>
+    (await ok<CheckInAnswer>(`${ROOT}/checkin`, request)).grants as { token: string }[]
+  const giveBack = (request: RequestInit) => ok(`${ROOT}/return`, request)
+
+  await counted('the first claim of a collection', () => claim())
+  const repeated = claimOf(['orders'])
+  const [first] = await counted('a claim', () => claimed(repeated))
+  await counted('a claim that is sent again', () => claimed(repeated))
+  const shown = [(await claim())[0]!, (await claim())[0]!]
+  await counted('a claim that shows two tokens', () => claim(['orders'], shown))
+  await counted('a claim of ten new collections', () => claim(TEN))
+  const many = await counted('a claim of ten collections', () => claim(TEN))
+  await counted('64 claims at once', () => times(64, () => claim()))
+  await counted('64 claims at once, of ten collections', () =>
+    times(64, (i) => claim([TEN[i % 10]!])),
+  )
+  const plain = await counted("a claim of RavenDB's client", plainClaim)
+  await counted('64 of them at once', () => times(64, plainClaim))
+
+  const showing = checkInOf([first!])
+  const [renewed] = await counted('a check-in', () => checkIn(showing))
+  await counted('a check-in that is sent again', () => checkIn(showing))
+  await counted('a check-in of ten grants', () => checkIn(checkInOf(many)))
+  const grants = (await times(8, () => claim())).flat()
+  const tokens = await counted('8 check-ins at once', () =>
+    times(8, (i) => checkIn(checkInOf([grants[i]!]))),
+  )
+
+  const returned = giveBackOf(first!, renewed!.token)
+  await counted('a give-back', () => giveBack(returned))
+  await counted('a give-back that is sent again', () => giveBack(returned))
+  await counted('8 give-backs at once', () =>
+    times(8, (i) => giveBack(giveBackOf(grants[i]!, tokens[i]![0]!.token))),
+  )
+  const last = await plainClaim()
+  expect(last.High).toBeGreaterThan(plain.High)
+  await counted("a give-back of RavenDB's client", () =>
+    ok(`${ROOT}/return?tag=orders&end=${last.High}&last=${last.Low}`, { method: 'PUT' }),
+  )
+
+  const nextIdentity = () => ok('/databases/Shop/identity/next?name=bills', { method: 'POST' })
+  await counted('the first number of an identity', nextIdentity)
+  await counted('a number of an identity', nextIdentity)
+  const series = await counted('a new series', () =>
+    ok<{ token: string }>(`${ROOT}/series`, json({ claim: randomUUID(), collection: 'receipts' })),
+  )
+  await counted('a check-in of a series', () =>
+    ok(`${ROOT}/series/checkin`, json({ id: randomUUID(), token: series.token, last: 1 })),
+  )
+  await counted('a question after its health', () => ok('/healthz'))
+  return counts
+}
+
+const shownOf = (grants: readonly NextAnswer[]) =>
+  grants.map(({ Token: token, Low: next }) => ({ token, next }))
+
+const claimOf = (tags: readonly string[], shown: readonly NextAnswer[] = []) =>
+  json({
+    claim: randomUUID(),
+    collections: tags.map((tag) => ({ tag, count: 32, grants: shownOf(shown) })),
+  })
+
+const checkInOf = (grants: readonly NextAnswer[]) =>
+  json({ id: randomUUID(), grants: shownOf(grants) })
+
+/** All but its first number. */
+const giveBackOf = ({ Low: last, High: end }: NextAnswer, token: string) =>
+  json({ tag: 'orders', end, last, token })
+
+async function handlerOn(options: LedgerOptions): Promise<Ask> {
+  return (await newHandler({}, options)).ask
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+test('on SQLite', async () => {
+  const seen: string[] = []
+  const dataDir = newFolder()
+  const ask = await handlerOn({ dataDir })
+  watchSqlite(dataDir, (text) => seen.push(text))
+  expect(await costsOf(ask, seen)).toEqual(IN_SQLITE)
+})
+
+test('on PostgreSQL', async () => {
+  const seen: string[] = []
+  const ask = await handlerOn({ databaseUrl: await newDatabase() })
+  watchPostgres((text) => seen.push(text))
+  expect(await costsOf(ask, seen)).toEqual(IN_POSTGRES)
+})

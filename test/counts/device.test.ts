@@ -1,0 +1,180 @@
+/**
+ * What a device pays for starts and bursts as users make them. The counts are exact: a story that
+ * has become cheaper fails its test, too. Whoever changes a count changes its line here, and says
+ * in the commit why.
+ */
+import { expect, test } from 'vitest'
+import type { Hilo } from '../../src/client/hilo.js'
+import { type Counts, DeviceWorld } from './device-world.js'
+
+/** By story, and by what is counted in it. */
+const COUNTS = {
+  'a start on an empty device': {
+    'to the first id': { strict: 3, relaxed: 1, claims: 1, messages: 9 },
+    'two minutes after it': { messages: 1, timers: 1 },
+  },
+  'a reload with stored ids': {
+    'the page goes': { relaxed: 2 },
+    'to the first id': { strict: 4, relaxed: 1, checkIns: 1, messages: 7 },
+    'two minutes after it': { strict: 2, claims: 1, messages: 5, timers: 1 },
+  },
+  'a reload with stored ids, without a network': {
+    'the page goes': { relaxed: 2 },
+    'to the first id': { strict: 4, relaxed: 1, checkIns: 1, messages: 7 },
+    'two minutes after it': { strict: 25, claims: 8, checkIns: 1, messages: 31, timers: 2 },
+  },
+  '10,000 ids of an empty device, each awaited before the next': {
+    // Goal: at most 22 strict transactions and 7 claims.
+    'to the last id': { strict: 64, relaxed: 1, claims: 16, messages: 133 },
+    'two minutes after it': { strict: 12, claims: 2, checkIns: 1, messages: 21, timers: 1 },
+  },
+  '10,000 ids of an empty device, by Promise.all': {
+    'to the last id': { strict: 6, relaxed: 1, claims: 2, messages: 15 },
+    'two minutes after it': { strict: 7, claims: 1, checkIns: 1, messages: 15, timers: 1 },
+  },
+  '10,000 ids of an empty device, by nextIds': {
+    'to the last id': { strict: 6, relaxed: 1, claims: 2, messages: 15 },
+    'two minutes after it': { strict: 7, claims: 1, checkIns: 1, messages: 15, timers: 1 },
+  },
+  '10,000 ids in each of eight pages, each awaited before the next': {
+    // Goal: at most 104 strict transactions and 16 claims.
+    'to the last id': {
+      strict: 557,
+      relaxed: 8,
+      claims: 149,
+      checkIns: 1,
+      messages: 8_735,
+      broadcasts: 3_976,
+    },
+    'two minutes after it': {
+      strict: 23,
+      claims: 2,
+      messages: 237,
+      broadcasts: 105,
+      timers: 8,
+    },
+  },
+  'a page that is hidden and shown': {
+    hidden: { strict: 1, relaxed: 1, messages: 4 },
+    'two minutes after it': { timers: 1 },
+    shown: { strict: 6, claims: 1, checkIns: 1, messages: 14 },
+    'two more minutes': { timers: 1 },
+  },
+  // The one timer of a page at rest is its next check-in.
+  'an idle page': {
+    'in a day': { strict: 24, checkIns: 8, messages: 32, timers: 1 },
+  },
+  'eight idle pages': {
+    'in a day': { strict: 136, checkIns: 8, messages: 368, broadcasts: 112, timers: 8 },
+  },
+  'reserve(500)': {
+    'to its end': { strict: 4, claims: 1, messages: 2 },
+    'two minutes after it': { timers: 1 },
+  },
+  'release() of 100 collections': {
+    'a start, until all are ready': { strict: 3, relaxed: 1, claims: 1, messages: 702 },
+    'two minutes after it': { messages: 100, timers: 1 },
+    // Goal: tens of requests.
+    'to its end': { strict: 13, giveBacks: 200, messages: 402 },
+    'two more minutes': { strict: 199, checkIns: 1, messages: 200, timers: 1 },
+  },
+} satisfies Record<string, Record<string, Counts>>
+
+const IDS = 10_000
+const DAY_MS = 24 * 3_600_000
+
+const nextId = (hilo: Hilo) => hilo.nextId('orders')
+
+async function oneByOne(hilo: Hilo): Promise<string[]> {
+  const ids: string[] = []
+  for (let i = 0; i < IDS; i++) ids.push(await nextId(hilo))
+  return ids
+}
+
+const allAtOnce = (hilo: Hilo) => Promise.all(Array.from({ length: IDS }, () => nextId(hilo)))
+const byOneCall = (hilo: Hilo) => hilo.nextIds('orders', IDS)
+
+const STORIES: Record<keyof typeof COUNTS, (world: DeviceWorld) => Promise<void>> = {
+  async 'a start on an empty device'(world) {
+    const page = world.openPage()
+    await world.counted('to the first id', () => world.call([page], nextId))
+    await world.countedAtRest('two minutes after it')
+  },
+  'a reload with stored ids': (world) => reload(world),
+  'a reload with stored ids, without a network': (world) => reload(world, { isOnline: false }),
+  '10,000 ids of an empty device, each awaited before the next': (world) =>
+    burst(world, 1, oneByOne),
+  '10,000 ids of an empty device, by Promise.all': (world) => burst(world, 1, allAtOnce),
+  '10,000 ids of an empty device, by nextIds': (world) => burst(world, 1, byOneCall),
+  '10,000 ids in each of eight pages, each awaited before the next': (world) =>
+    burst(world, 8, oneByOne),
+  async 'a page that is hidden and shown'(world) {
+    const page = await pageAtRest(world)
+    await world.counted('hidden', () => world.happens(page, () => page.hide()))
+    await world.countedAtRest('two minutes after it')
+    await world.counted('shown', () => world.happens(page, () => page.show()))
+    await world.countedAtRest('two more minutes')
+  },
+  'an idle page': (world) => idle(world, 1),
+  'eight idle pages': (world) => idle(world, 8),
+  async 'reserve(500)'(world) {
+    const page = await pageAtRest(world)
+    await world.counted('to its end', () =>
+      world.call([page], (hilo) => hilo.reserve('orders', 500)),
+    )
+    await world.countedAtRest('two minutes after it')
+  },
+  async 'release() of 100 collections'(world) {
+    const page = world.openPage(Array.from({ length: 100 }, (_, i) => `collection${i}`))
+    await world.counted('a start, until all are ready', () =>
+      world.call([page], (hilo) => hilo.ready),
+    )
+    await world.countedAtRest('two minutes after it')
+    await world.counted('to its end', () => world.call([page], (hilo) => hilo.release()))
+    await world.countedAtRest('two more minutes')
+  },
+}
+
+const openPages = (world: DeviceWorld, count: number) =>
+  Array.from({ length: count }, () => world.openPage())
+
+async function pageAtRest(world: DeviceWorld) {
+  const page = world.openPage()
+  await world.call([page], nextId)
+  await world.twoMinutes()
+  return page
+}
+
+async function reload(world: DeviceWorld, { isOnline = true } = {}): Promise<void> {
+  const page = await pageAtRest(world)
+  await world.counted('the page goes', () => world.happens(page, () => page.leave()))
+  world.device.isOnline = isOnline
+  const again = world.openPage()
+  await world.counted('to the first id', () => world.call([again], nextId))
+  await world.countedAtRest('two minutes after it')
+}
+
+async function burst(
+  world: DeviceWorld,
+  pageCount: number,
+  make: (hilo: Hilo) => Promise<string[]>,
+): Promise<void> {
+  const pages = openPages(world, pageCount)
+  await world.counted('to the last id', async () => {
+    const ids = (await world.call(pages, make)).flat()
+    expect(new Set(ids).size).toBe(pageCount * IDS)
+  })
+  await world.countedAtRest('two minutes after it')
+}
+
+async function idle(world: DeviceWorld, pageCount: number): Promise<void> {
+  await world.call(openPages(world, pageCount), nextId)
+  await world.twoMinutes()
+  await world.countedAtRest('in a day', () => world.pass(DAY_MS))
+}
+
+test.each(Object.entries(STORIES))('%s', async (name, tell) => {
+  const world = await DeviceWorld.begin()
+  await tell(world)
+  expect(world.counts).toEqual(COUNTS[name as keyof typeof COUNTS])
+})
