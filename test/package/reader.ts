@@ -39,7 +39,7 @@ export function stepsOf(page: string, heading: string, end: string): Step[] {
 
 /** Commands that go on running. */
 const SERVER =
-  /^([A-Z_]+=\S+ )?(npx (offline-hilo-server$|next start|ng serve|wrangler dev)|npm (start|run dev))/
+  /^(\w+=\S+ )?(npx (offline-hilo-server$|next start|ng serve|wrangler dev)|npm (start|run dev))/
 
 type Both = Record<'browser' | 'server', Packed>
 

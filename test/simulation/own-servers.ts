@@ -275,7 +275,12 @@ export class OwnServer {
       ledger.onRestored(() => this.#stage.witness.copyProved(this))
       this.#ledgers.push(ledger)
       this.#processes.push(
-        createHiloHandler({ ledger: this.#watched(ledger), nodeTag: this.#node, log: SILENT, open: true }),
+        createHiloHandler({
+          ledger: this.#watched(ledger),
+          nodeTag: this.#node,
+          log: SILENT,
+          open: true,
+        }),
       )
     }
   }
