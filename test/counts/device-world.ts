@@ -80,7 +80,7 @@ export class DeviceWorld {
   /** To be called inside a test: a device with nothing on it, a server that has granted nothing. */
   static async begin(): Promise<DeviceWorld> {
     const ledger = await new MemoryStorage().open()
-    const handler = createHiloHandler({ ledger, log: { info() {}, error() {} } })
+    const handler = createHiloHandler({ ledger, open: true, log: { info() {}, error() {} } })
     return new DeviceWorld(async ({ method, url, headers, body }) => {
       const request = new SimulatedRequest(method, url.href, headers, body)
       const answer = await handler(request as unknown as Request)
