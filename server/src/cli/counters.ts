@@ -35,8 +35,8 @@ import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { checked } from '../ledger/options.js'
 import { toSpans } from '../ledger/stock.js'
-import { findSchemas } from '../postgres/place.js'
 import { openPool, type PostgresPool } from '../postgres/pool.js'
+import { findSchemas } from '../postgres/schemas.js'
 import { refuseStandby } from '../postgres/upgrade.js'
 import type { ServeOptions } from '../serve.js'
 
@@ -68,7 +68,7 @@ export async function check(options: ServeOptions, ids?: string): Promise<string
   }
   if (options.databaseUrl !== undefined)
     await withPool(options.databaseUrl, async (pool) => {
-      const schemas = await pool.transaction(findSchemas)
+      const schemas = await findSchemas(pool)
       const examined = await examine(pool.query, schemas, bindings, options.first ?? false)
       problems.push(...examined.problems)
       for (const [name, bound] of examined.bindings) {
@@ -133,10 +133,10 @@ export async function adopt(
     throw new Error(
       `--from ${from}: name the table and its id column, like orders.id or sales.orders.id.`,
     )
-  return withPool(options.databaseUrl, (pool) =>
-    pool.transaction((query) =>
+  return withPool(options.databaseUrl, async (pool) => {
+    const { ledger, path } = await findSchemas(pool)
+    return pool.transaction((query) =>
       explained(bound.counter, async () => {
-        const { ledger, path } = await findSchemas(query)
         const counter = await findCounter(query, path, bound.counter)
         const problems = await shapeProblems(query, counter, options.first ?? false)
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
@@ -146,8 +146,8 @@ export async function adopt(
         const found = { ...bound, counter, description: descriptionOf(counter) }
         return raised(query, ledger, found, { ids, isApplied })
       }),
-    ),
-  )
+    )
+  })
 }
 
 async function raised(

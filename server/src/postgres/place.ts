@@ -1,72 +1,8 @@
 /**
- * Where a ledger is in PostgreSQL: its address, its schema, its tables. Guarantees that there is
- * one ledger in a database, and that every role finds it. The schema is looked for once, when the
- * process starts; from then on each statement names it. An address leads to one server: one that
- * chose among several could take an old primary for the right one.
+ * Where a ledger is in PostgreSQL: its address, and the making of its tables. An address leads to
+ * one server: one that chose among several could take an old primary for the right one.
  */
-import { isThere, type Query, type Schemas } from '../ledger/counter-port.js'
-import { LEDGER_TABLES } from '../sql/schema.js'
-import type { Naming } from '../sql/tables.js'
-
-const SCHEMAS_OF_LEDGERS = `
-  SELECT DISTINCT n.nspname AS "schema" FROM pg_catalog.pg_class c
-  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  WHERE c.relname = ANY ($1) AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't' ORDER BY 1`
-/** Another client of the same pooler may have left a path in the session. */
-// guard: H31 a path that others left in a session decides nothing
-const SET_OWN_PATH = 'SET LOCAL search_path TO DEFAULT'
-/** Without the schemas of temporary tables and of the system. */
-const OWN_PATH = `
-  SELECT schema AS "schema"
-  FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) WITH ORDINALITY AS path (schema, place)
-  WHERE NOT pg_catalog.starts_with(schema::text, 'pg_') ORDER BY place`
-
-/**
- * For one transaction at the start. Statements do not depend on the path that it sets.
- * @throws Error when there are two ledgers
- */
-export async function findSchemas(query: Query): Promise<Schemas> {
-  const [ledgers, , own] = await Promise.all([
-    query<{ schema: string }>(SCHEMAS_OF_LEDGERS, [LEDGER_TABLES]),
-    query(SET_OWN_PATH),
-    query<{ schema: string }>(OWN_PATH),
-  ])
-  // guard: H31 a database has one ledger
-  if (ledgers.length > 1)
-    throw new Error(
-      'This database has tables of a ledger in several schemas: ' +
-        `${ledgers.map(({ schema }) => identifier(schema)).join(', ')}. Two ` +
-        'ledgers would grant the same numbers. Nothing was changed. Keep the one that servers ' +
-        'have used, and rename the tables hilo_… of the others, or drop them.',
-    )
-  const [ledger] = ledgers
-  return {
-    ledger: ledger && identifier(ledger.schema),
-    path: [...new Set([...own, ...ledgers].map(({ schema }) => schema))],
-  }
-}
-
-/**
- * The schema of a new ledger, as of any new table of this role.
- * @throws Error when the role has none
- */
-export function schemaForNew({ path: [own] }: Schemas): string {
-  if (own === undefined)
-    throw new Error(
-      "No schema of this role's search_path is there, so there is no place for the ledger's " +
-        'tables. Make one and let the role use it: CREATE SCHEMA hilo AUTHORIZATION <role>; ' +
-        'ALTER ROLE <role> SET search_path = hilo.',
-    )
-  return identifier(own)
-}
-
-/** How PostgreSQL names the tables of the ledger in this schema. */
-export const namingIn = (schema: string): Naming => ({
-  schema,
-  index: (index, table) => `${index} ON ${schema}.${table}`,
-})
-
-const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`
+import { isThere, type Query } from '../ledger/counter-port.js'
 
 /** A number that other programs hardly use: 'hilo' in ASCII. */
 const ADVISORY_LOCK = 0x68696c6f

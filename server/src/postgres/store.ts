@@ -11,8 +11,9 @@ import { HEALTH_KEY, type Opening } from '../sql/schema.js'
 import type { Dialect, SqlConnection, Work } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
 import type { Naming } from '../sql/tables.js'
-import { namingIn, placeOf } from './place.js'
+import { placeOf } from './place.js'
 import { openPool, type PostgresPool, SHORT_LOCK_TIMEOUT, type Write } from './pool.js'
+import { namingIn } from './schemas.js'
 import { type LedgerSchemas, upgradePostgres } from './upgrade.js'
 
 const POSTGRES: Omit<Dialect, 'timeline' | keyof Naming> = {

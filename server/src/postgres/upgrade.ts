@@ -16,8 +16,16 @@ import {
   stepsFrom,
   versionOf,
 } from '../sql/schema.js'
-import { findSchemas, lockCreation, namingIn, schemaForNew } from './place.js'
+import { lockCreation } from './place.js'
 import type { PostgresPool, Waits } from './pool.js'
+import {
+  findLedger,
+  findOwnPath,
+  findSchemas,
+  namingIn,
+  schemaForNew,
+  schemasWith,
+} from './schemas.js'
 
 /**
  * While an upgrade waits for a table, claims wait behind it: it gives up before they do. So it does
@@ -41,10 +49,12 @@ export async function upgradePostgres(
   place: string,
   opening: Opening,
 ): Promise<Newest> {
+  const path = await findOwnPath(pool)
   for (let isTold = false; ; isTold = true) {
     try {
-      const newest = await pool.transaction((query) => findNewest(query, opening))
-      return newest ?? (await pool.transaction((query) => upgrade(query, place, opening), UPGRADE))
+      const newest = await pool.transaction((query) => findNewest(query, path, opening))
+      if (newest) return newest
+      return await pool.transaction((query) => upgrade(query, path, place, opening), UPGRADE)
     } catch (error) {
       if (!(error instanceof RowLocked)) throw error
       if (!isTold) process.emitWarning(LOCKED)
@@ -58,17 +68,28 @@ const LOCKED =
   "another server's upgrade does. Claims go on meanwhile."
 
 /** Undefined where there is something to do. A start waits for this no longer than a claim. */
-async function findNewest(query: Query, opening: Opening): Promise<Newest | undefined> {
+async function findNewest(
+  query: Query,
+  path: readonly string[],
+  opening: Opening,
+): Promise<Newest | undefined> {
   await refuseStandby(query)
-  const { ledger, path } = await findSchemas(query)
-  const meta = await readMeta(query, ledger)
-  if (ledger === undefined || meta === undefined) return undefined
+  const found = await findLedger(query)
+  if (found === undefined) return undefined
+  const schemas = schemasWith(found, path)
+  const meta = await readMeta(query, schemas.ledger)
+  if (meta === undefined) return undefined
   const version = Number(meta.get('version') ?? 0)
   if (isOlder(version, opening.schema)) return undefined
-  return { secrets: secretsIn(version, meta.get('secret'), opening), schemas: { ledger, path } }
+  return { secrets: secretsIn(version, meta.get('secret'), opening), schemas }
 }
 
-async function upgrade(query: Query, place: string, opening: Opening): Promise<Newest> {
+async function upgrade(
+  query: Query,
+  path: readonly string[],
+  place: string,
+  opening: Opening,
+): Promise<Newest> {
   const { create, schema = SCHEMA } = opening
   await refuseStandby(query)
   const [server] = await query<{ encoding: string }>(
@@ -82,18 +103,22 @@ async function upgrade(query: Query, place: string, opening: Opening): Promise<N
     )
   // Of two roles that start at once, the second finds what the first has made.
   await lockCreation(query)
-  const found = await findSchemas(query)
-  const before = await readMeta(query, found.ledger)
-  // A role that may not make tables hears the same.
-  if (before === undefined) refuseMissing(undefined, place, create)
-  const ledger = found.ledger ?? schemaForNew(found)
-  if (before === undefined) await query(metaTable(ledger))
+  const found = await findLedger(query)
+  if (found === undefined) refuseMissing(found, place, create)
+  const schemas = schemasWith(found ?? schemaForNew(path), path)
+  const { ledger } = schemas
+  const before = await readMeta(query, ledger)
+  if (before === undefined) {
+    // A role that may not make tables hears the same.
+    refuseMissing(before, place, create)
+    await query(metaTable(ledger))
+  }
   const meta = before ?? new Map<string, string>()
   const stored = meta.get('version')
   refuseMissing(stored, place, create)
   const version = Number(stored ?? 0)
   const secrets = secretsIn(version, meta.get('secret'), opening)
-  const newest = { secrets, schemas: { ledger, path: found.path } }
+  const newest = { secrets, schemas }
   if (!isOlder(version, schema)) return newest
   if (version > 0) await lockTables(query, ledger)
   for (const statement of stepsFrom(version, namingIn(ledger), schema)) await query(statement)
@@ -102,12 +127,9 @@ async function upgrade(query: Query, place: string, opening: Opening): Promise<N
   return newest
 }
 
-/** Undefined where there is no ledger. */
-async function readMeta(
-  query: Query,
-  ledger: string | undefined,
-): Promise<Map<string, string> | undefined> {
-  if (ledger === undefined || !(await isThere(query, `${ledger}.hilo_meta`))) return undefined
+/** Undefined where the table is missing. */
+async function readMeta(query: Query, ledger: string): Promise<Map<string, string> | undefined> {
+  if (!(await isThere(query, `${ledger}.hilo_meta`))) return undefined
   const rows = await query<{ key: string; value: string }>(
     `SELECT key, value FROM ${ledger}.hilo_meta WHERE key IN ('version', 'secret')`,
   )
@@ -137,9 +159,8 @@ async function lockTables(query: Query, ledger: string): Promise<void> {
  * @returns the version of the ledger's tables; undefined where there is no ledger
  */
 export async function readPostgresVersion(pool: PostgresPool): Promise<number | undefined> {
-  return pool.transaction(async (query) => {
-    const { ledger } = await findSchemas(query)
-    const meta = await readMeta(query, ledger)
-    return meta && Number(meta.get('version') ?? 0)
-  })
+  const { ledger } = await findSchemas(pool)
+  if (ledger === undefined) return undefined
+  const meta = await pool.transaction((query) => readMeta(query, ledger))
+  return meta && Number(meta.get('version') ?? 0)
 }

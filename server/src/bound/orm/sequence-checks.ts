@@ -62,7 +62,7 @@ export async function sequenceProblems(
     )
   if (found.persistence === 'u')
     problems.push(
-      `Sequence ${name} is UNLOGGED: a crash sets it back. ALTER SEQUENCE ${name} ` + 'SET LOGGED.',
+      `Sequence ${name} is UNLOGGED: a crash sets it back. ALTER SEQUENCE ${name} SET LOGGED.`,
     )
   if (isMovedRight && BigInt(found.maximum) < lastValue(blocks, binding.maxId) - blocks.step)
     problems.push(
