@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Changes, type Customer, FORGER, type Order, type Sent } from '../../demo/records.js'
+import { type Customer, FORGER, type Order, type Sent } from '../../demo/records.js'
 import { deskApi } from '../../demo/server/desk-api.js'
 import { openSql } from '../../demo/server/sql.js'
 import { openTables } from '../../demo/server/tables.js'
@@ -127,70 +127,11 @@ describe.each([
     ])
   })
 
-  test('an order may repeat another one, which has to be there', async () => {
-    const api = await openApi()
-    await api.send('/api/customers', [customer])
-    const repeat = { ...order, id: 'orders/2-A', key: key(6), edit: key(6), follows: 'orders/1-A' }
-    expect(await api.statuses('/api/orders', [repeat, order, repeat])).toEqual([424, 201, 201])
-  })
-
-  test('changes come in order, each once, none missing, however small the portions', async () => {
-    const api = await openApi()
-    await api.send('/api/customers', [customer])
-    const orders = [1, 2, 3, 4].map((n) => ({
-      ...order,
-      id: `orders/${n}-A`,
-      key: key(n),
-      edit: key(n),
-    }))
-    await api.send('/api/orders', orders)
-    const seen: string[] = []
-    let since = 0
-    for (let isAll = false; !isAll; ) {
-      const changes: Changes = await api.get(`/api/changes?limit=2&since=${since}`)
-      seen.push(...[...changes.customers, ...changes.orders].map(({ id }) => id))
-      ;({ since, isAll } = changes)
-    }
-    expect(seen).toEqual(['customers/1-A', ...orders.map(({ id }) => id)])
-    expect((await api.get(`/api/changes?since=${since}`)).orders).toEqual([])
-    expect(await api.get('/api/changes?limit=none')).toHaveProperty('error')
-    expect(await api.get('/api/nothing')).toHaveProperty('error')
-  })
-
   test('an order whose customer is not there has to wait', async () => {
     const api = await openApi()
     expect(await api.statuses('/api/orders', [order])).toEqual([424])
     await api.send('/api/customers', [customer])
     expect(await api.statuses('/api/orders', [order])).toEqual([201])
-  })
-
-  test('one invalid record does not hold up the others', async () => {
-    const api = await openApi()
-    await api.send('/api/customers', [customer])
-    const bad = [
-      { ...order, lines: [] },
-      { ...order, id: 'a b' },
-      { ...order, extra: 1 },
-      null,
-      'text',
-    ]
-    const { results } = await (await api.send('/api/orders', [...bad, order])).json()
-    expect(results.map(({ status }: { status: number }) => status)).toEqual([
-      201, 422, 422, 422, 422, 422,
-    ])
-    expect(results[1].reason).toContain('lines')
-  })
-
-  test.each([
-    ['not JSON', '{', 400],
-    ['no array', { order }, 400],
-    ['an empty batch', [], 400],
-    ['more than a hundred', Array.from({ length: 101 }, () => order), 400],
-    ['more than 256 KiB', 'x'.repeat(300_000), 413],
-  ])('a batch that is %s is refused as a whole', async (_, body, status) => {
-    const api = await openApi()
-    expect((await api.send('/api/orders', body)).status).toBe(status)
-    expect((await api.get('/api/counts')).orders.stored).toBe(0)
   })
 
   test('another site’s page cannot write', async () => {

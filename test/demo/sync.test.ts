@@ -126,33 +126,6 @@ test('an answer that never came: the batch is sent again by itself', async () =>
   await eventually(() => expect(sync.problem).toBeUndefined())
 })
 
-test('a browser that can store no more is not called a server that does not answer', async () => {
-  answer(all(201))
-  const { sync, store } = await openSync()
-  vi.spyOn(store, 'settle').mockRejectedValueOnce(
-    new DOMException('The disk is full.', 'QuotaExceededError'),
-  )
-  sync.runNow()
-  await eventually(() =>
-    expect(sync.problem).toBe('This browser did not store it: The disk is full.'),
-  )
-})
-
-test('a server in trouble is asked less and less often', async () => {
-  answer(() => new Response('', { status: 503 }))
-  const { sync } = await openSync()
-  sync.runNow()
-  const timers = vi.spyOn(globalThis, 'setTimeout')
-  // Others in this process begin timers, too, of no whole seconds.
-  const pauses = () =>
-    timers.mock.calls.flatMap(([, ms = 0]) => (ms > 0 && ms % 1_000 === 0 ? ms : []))
-  await eventually(async () => {
-    await vi.advanceTimersByTimeAsync(30_000)
-    expect(pauses().length).toBeGreaterThanOrEqual(7)
-  })
-  expect(pauses().slice(0, 7)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
-})
-
 test('offline nothing is sent, and a pause cancels what is planned', async () => {
   answer(() => new Response('', { status: 503 }))
   let isOnline = false
@@ -183,34 +156,6 @@ test('a server that lost its customers gets them again', async () => {
   expect(requests).toEqual(['customers', 'orders', 'orders', 'customers', 'orders'])
 })
 
-test('an answer about something else is trouble, not an endless loop', async () => {
-  answer(() => [{ key: 'of nobody', status: 201 }])
-  const { sync } = await openSync()
-  sync.runNow()
-  await eventually(() => expect(sync.problem).toContain('does not say'))
-  expect(requests).toEqual(['customers'])
-})
-
-test('what is made while a batch is under way is sent too', async () => {
-  let release!: () => void
-  const held = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  answer(all(201))
-  const answerNow = globalThis.fetch
-  vi.stubGlobal('fetch', async (path: string, init?: RequestInit) => {
-    if (path.startsWith('/api/changes')) await held
-    return answerNow(path, init)
-  })
-  const { sync, store, states } = await openSync()
-  sync.runNow()
-  await eventually(async () => expect(await states()).toEqual(['sent']))
-  await store.add('orders', [{ ...order, id: 'orders/2-A', key: 'second', edit: 'second' }])
-  sync.runNow()
-  release()
-  await eventually(async () => expect(await states()).toEqual(['sent', 'sent']))
-})
-
 const edited = [{ item: 'Decaf, 500 g', quantity: 5, cents: 1120 }]
 
 test('an edit is sent on top of the version that the table is known to have', async () => {
@@ -231,48 +176,6 @@ test('an edit is sent on top of the version that the table is known to have', as
     [1, 2],
   ])
   expect(await order()).toMatchObject({ lines: edited, base: 2, version: 2 })
-})
-
-test('an edit made while the order is on its way is sent after it', async () => {
-  const { sync, store, states, order } = await openSync()
-  const versions: number[] = []
-  answer((collection, keys, records) => {
-    if (collection === 'orders') versions.push(...records.map(({ version }) => version))
-    return all(201)(collection, keys, records)
-  })
-  const answerNow = globalThis.fetch
-  vi.stubGlobal('fetch', async (path: string, init?: RequestInit) => {
-    const response = await answerNow(path, init)
-    if (path === '/api/orders' && versions.length === 1)
-      await store.edit((await order()).key, edited)
-    return response
-  })
-  sync.runNow()
-  await eventually(async () => expect(await states()).toEqual(['sent']))
-  expect(versions).toEqual([1, 2])
-  expect(await order()).toMatchObject({ lines: edited, base: 2 })
-})
-
-test('an edit whose answer was lost is no conflict with the next one', async () => {
-  let stored: Order | undefined
-  answer((collection, keys, records) => {
-    if (collection === 'customers') return all(201)(collection, keys, records)
-    const [{ base, ...record }] = records as [Sent<Order>]
-    if (base !== (stored?.version ?? 0)) return [{ key: record.key, status: 412, current: stored! }]
-    stored = record
-    if (record.version === 2) throw new TypeError('network')
-    return [{ key: record.key, status: 201 }]
-  })
-  const { sync, store, states, order } = await openSync()
-  sync.runNow()
-  await eventually(async () => expect(await states()).toEqual(['sent']))
-  await store.edit((await order()).key, edited)
-  sync.runNow()
-  await eventually(() => expect(sync.problem).toBeDefined())
-  await store.edit((await order()).key, [...edited, ...lines])
-  sync.runNow()
-  await eventually(async () => expect(await states()).toEqual(['sent']))
-  expect(stored?.lines).toEqual([...edited, ...lines])
 })
 
 test.each(['mine', 'theirs'] as const)(
@@ -308,69 +211,3 @@ test.each(['mine', 'theirs'] as const)(
     expect(stored.lines).toEqual(whose === 'mine' ? edited : theirs.lines)
   },
 )
-
-test('changes of others come here, but replace no record that waits', async () => {
-  answer(all(201))
-  const { sync, store, states } = await openSync()
-  sync.runNow()
-  await eventually(async () => expect(await states()).toEqual(['sent']))
-  // It may be looking for more to send, and would send the edit.
-  sync.pause()
-  const other: Order = {
-    ...order,
-    id: 'orders/9-A',
-    key: 'of another',
-    edit: 'elsewhere',
-    createdAt: '2026-01-01T09:00:00.000Z',
-  }
-  await store.edit(order.key, edited)
-  changes = { orders: [other, { ...order, version: 2, edit: 'theirs' }], since: 7 }
-  await store.merge({
-    customers: [],
-    counts: {} as never,
-    isAll: true,
-    since: 0,
-    orders: [],
-    ...changes,
-  })
-  expect((await store.snapshot(10)).orders.map(({ id, state }) => [id, state])).toEqual([
-    ['orders/1-A', 'waiting'],
-    ['orders/9-A', 'sent'],
-  ])
-  expect((await store.snapshot(10)).orders[0]!.lines).toEqual(edited)
-  expect(await store.since()).toBe(7)
-})
-
-test.each<[string, (store: DeskStore) => Promise<unknown>]>([
-  ['an edit', (store) => store.edit(order.key, edited)],
-  ['what is to be sent', (store) => store.takeWaiting('orders', 10)],
-  [
-    'what the server made of it',
-    (store) => store.settle('orders', [{ ...order, base: 0 }], [{ key: order.key, status: 201 }]),
-  ],
-  [
-    'what others changed',
-    (store) =>
-      store.merge({
-        customers: [],
-        orders: [{ ...order, key: 'other' }],
-        since: 1,
-        isAll: true,
-        counts: {} as never,
-      }),
-  ],
-])('%s that the browser does not store fails, and nothing else does', async (_, change) => {
-  const { store, states } = await openSync()
-  const put = IDBObjectStore.prototype.put
-  const full = vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(function (
-    this: IDBObjectStore,
-    ...args
-  ) {
-    const request = put.apply(this, args)
-    this.transaction.abort()
-    return request
-  })
-  await expect(change(store)).rejects.toMatchObject({ name: 'AbortError' })
-  full.mockRestore()
-  expect(await states()).toEqual(['waiting'])
-})
