@@ -19,9 +19,13 @@ import { explorePage } from '../test/model/one-page-model.js'
 import { report } from '../test/model/report.js'
 import type { Bounds } from '../test/model/state.js'
 import { hiloModel } from '../test/model/system.js'
+import { createRandom } from '../test/simulation/random.js'
 
-/** Of one page: each is reached anew by its events, which takes longer. */
-const PAGE_STATES = 4_000
+/** Of one page: each is reached anew by its events, which takes longer. Walks go farther away. */
+const PAGE_STATES = 10_000
+const PAGE_WALKS = 2_000
+/** The same in every run, so that a run can be compared with the run before. */
+const SEED = 1
 
 const NUMBERS = Object.keys(boundsFrom({})).filter((name) => name !== 'authority')
 
@@ -67,7 +71,10 @@ async function work(left: string[]): Promise<void> {
 
 async function found(corner: string, limits: { states: number }): Promise<Exploration> {
   const page = PAGE_CORNERS[corner]
-  if (page) return explorePage(page, { states: Math.min(limits.states, PAGE_STATES) })
+  if (page) {
+    const states = Math.min(limits.states, PAGE_STATES)
+    return explorePage(page, { states, walks: PAGE_WALKS, random: createRandom(SEED) })
+  }
   const bounds = boundsOf(corner, values.small ? 'small' : 'full')
   return explore(hiloModel(bounds, CORNERS[corner]!.before), limits)
 }

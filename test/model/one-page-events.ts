@@ -2,7 +2,7 @@
 import { type Asked, AT_REST, HUNG, type OnePage, REFUSED, UNREACHABLE } from './one-page.js'
 import type { PageBounds } from './one-page-corners.js'
 
-interface Event {
+export interface Event {
   name: string
   /** Undefined: it happens as often as it can. */
   spends: keyof PageBounds | undefined

@@ -1,35 +1,38 @@
 /**
  * Whether the production page keeps its promises in every state: it asks one thing at a time,
  * forgets no caller, and comes to rest. A page cannot be copied: each state is reached by its
- * events, from the beginning.
+ * events, from the beginning. The nearest states are explored, and what is farther away is tried by
+ * walks at random.
  */
 import type { Mode } from '../../src/core/page/stock.js'
 import { total } from '../../src/core/range.js'
+import type { Random } from '../simulation/random.js'
 import { Fingerprint, partOf } from './canonical.js'
 import { installClock, settled } from './clock.js'
 import type { Exploration } from './explorer.js'
 import { AT_REST, OnePage } from './one-page.js'
 import { NONE, type PageBounds } from './one-page-corners.js'
-import { eventsOf } from './one-page-events.js'
+import { type Event, eventsOf } from './one-page-events.js'
 
 /** A silent owner is asked after 90 s. While it answers, nobody may have to wait for that. */
 const SOON_MS = 60_000
 /** Its pace is measured over up to two seconds; a second later the page parks the excess. */
 const RESTED_MS = 4_000
 
+/** Of one walk: a page may ask, and its device answer, for ever. */
+const MOST_EVENTS = 30
+
 let current: OnePage
 
 /** A page with this history. */
-async function reached(history: readonly string[]): Promise<OnePage> {
+async function reached(history: readonly Event[]): Promise<OnePage> {
   current = new OnePage()
-  for (const name of history) await happens(current, name)
+  for (const event of history) await happens(event)
   return current
 }
 
-async function happens(page: OnePage, name: string): Promise<void> {
-  eventsOf(page)
-    .find((each) => each.name === name)!
-    .act(page)
+async function happens({ act }: Event): Promise<void> {
+  act(current)
   await settled()
 }
 
@@ -123,43 +126,98 @@ function fingerprint(page: OnePage, left: PageBounds): string {
 /** Every view has another order, and two states need not differ for it. */
 const withoutOrder = ({ earlierView }: OnePage) => ({ ...earlierView, order: 0 })
 
+interface Limits {
+  /** Explored, nearest first. */
+  states: number
+  /** Tried from the beginning, as far as they go. */
+  walks: number
+  random: Random
+}
+
 export async function explorePage(
   bounds: Partial<PageBounds>,
-  { states: most }: { states: number },
+  limits: Limits,
 ): Promise<Exploration> {
   const uninstall = installClock(() => current.clock)
+  const { stackTraceLimit } = Error
+  // Each refusal is an error, and nobody looks at where it came from.
+  Error.stackTraceLimit = 0
   try {
-    return await explored({ ...NONE, ...bounds }, most)
+    const all = { ...NONE, ...bounds }
+    const found = await explored(all, limits.states)
+    if (found.violation || found.isComplete) return found
+    const violation = await walked(all, limits)
+    return { ...found, violation }
   } finally {
+    Error.stackTraceLimit = stackTraceLimit
     uninstall()
   }
 }
 
+interface Reached {
+  history: readonly Event[]
+  left: PageBounds
+  /** What can happen next. */
+  possible: readonly Event[]
+}
+
+const allowed = (events: readonly Event[], left: PageBounds): Event[] =>
+  events.filter(({ spends }) => !spends || left[spends] > 0)
+
+const after = (left: PageBounds, { spends }: Event): PageBounds =>
+  spends ? { ...left, [spends]: left[spends] - 1 } : left
+
+const traceOf = (history: readonly Event[]): string[] => history.map(({ name }) => name)
+
 async function explored(bounds: PageBounds, most: number): Promise<Exploration> {
   const seen = new Set<string>()
-  let level: { history: string[]; left: PageBounds }[] = [{ history: [], left: bounds }]
+  const start = allowed(eventsOf(await reached([])), bounds)
+  let level: Reached[] = [{ history: [], left: bounds, possible: start }]
   let transitions = 0
   for (let depth = 0; ; depth++) {
-    const next: typeof level = []
+    const next: Reached[] = []
     const size = () => ({ states: seen.size, transitions, depth, waiting: next.length })
-    for (const { history, left } of level) {
-      const possible = eventsOf(await reached(history))
-      for (const { name, spends } of possible) {
-        if (spends && left[spends] === 0) continue
+    for (const { history, left, possible } of level)
+      for (const event of possible) {
         transitions++
-        const trace = [...history, name]
+        const trace = [...history, event]
         const page = await reached(trace)
-        const after = spends ? { ...left, [spends]: left[spends] - 1 } : left
-        const print = fingerprint(page, after)
+        const rest = after(left, event)
+        const print = fingerprint(page, rest)
         if (seen.has(print)) continue
         seen.add(print)
+        next.push({ history: trace, left: rest, possible: allowed(eventsOf(page), rest) })
         const problem = broken(page) ?? (await unhealed(page))
-        if (problem) return { ...size(), isComplete: false, violation: { problem, trace } }
+        if (problem)
+          return { ...size(), isComplete: false, violation: { problem, trace: traceOf(trace) } }
         if (seen.size >= most) return { ...size(), isComplete: false }
-        next.push({ history: trace, left: after })
       }
-    }
     if (next.length === 0) return { ...size(), isComplete: true }
     level = next
   }
+}
+
+/** Each walk goes on until nothing can happen any more. */
+async function walked(
+  bounds: PageBounds,
+  { walks, random }: Limits,
+): Promise<Exploration['violation']> {
+  for (let walk = 0; walk < walks; walk++) {
+    const page = await reached([])
+    const history: Event[] = []
+    let left = bounds
+    let possible = allowed(eventsOf(page), left)
+    while (possible.length > 0 && history.length < MOST_EVENTS) {
+      const event = random.pick(possible)
+      history.push(event)
+      await happens(event)
+      left = after(left, event)
+      const problem = broken(page)
+      if (problem) return { problem, trace: traceOf(history) }
+      possible = allowed(eventsOf(page), left)
+    }
+    const problem = await unhealed(page)
+    if (problem) return { problem, trace: traceOf(history) }
+  }
+  return undefined
 }

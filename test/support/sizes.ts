@@ -57,9 +57,11 @@ const SIZES = {
   /** States of one corner of the model within its small bounds, which has 60,000 at most. */
   SMALL_STATES: { small: 2_000, full: Number.POSITIVE_INFINITY },
   /** States of one corner of the model within its larger bounds. */
-  STATES: { small: 0, full: 60_000 },
+  STATES: { small: 0, full: 25_000 },
   /** States of one corner of a page; each is reached anew by its events. */
-  PAGE_STATES: { small: 500, full: 10_000 },
+  PAGE_STATES: { small: 500, full: 15_000 },
+  /** Walks at random through one corner of a page, each to its end. */
+  PAGE_WALKS: { small: 50, full: 2_000 },
   /** Random sequences that a property is tried with, where one of them takes milliseconds. */
   SEQUENCES: { small: 50, full: 250 },
   /** Steps of random ledgers. */
