@@ -6,7 +6,12 @@ export type { RavenOptions } from './bound/raven/options.js'
 export type { Log } from './http/log.js'
 export type { HandlerLimits, HandlerOptions, Wanted } from './http/options.js'
 export type { Action, ScopedToken, Tokens } from './http/tokens.js'
-export { CounterUnusable, LedgerMissing, LedgerUnavailable } from './ledger/errors.js'
+export {
+  CounterUnusable,
+  CounterWentBack,
+  LedgerMissing,
+  LedgerUnavailable,
+} from './ledger/errors.js'
 export type * from './ledger/ledger.js'
 export { createHiloHandler } from './node/handler.js'
 export { type LedgerOptions, openLedger } from './open-ledger.js'

@@ -11,6 +11,13 @@ export function newFolder(): string {
   return folder
 }
 
+/** Runs a statement in the ledger of a folder, behind the ledger's back. */
+export function runIn(dataDir: string, sql: string): void {
+  const db = new DatabaseSync(join(dataDir, 'hilo.db'))
+  db.exec(sql)
+  db.close()
+}
+
 /** Of the grant tokens of the ledger in a folder. */
 export function secretIn(dataDir: string): string {
   const db = new DatabaseSync(join(dataDir, 'hilo.db'))

@@ -13,6 +13,7 @@ import type {
   Ledger,
   LedgerLimits,
 } from '../src/ledger/ledger.js'
+import { type Table, writeSpans } from '../src/sql/tables.js'
 
 /** Opens a ledger on the same storage each time. */
 type OpenLedger = (limits?: Partial<LedgerLimits>) => Promise<Ledger>
@@ -21,6 +22,24 @@ export interface Storage {
   open: OpenLedger
   /** Of the grant tokens, as it is stored. */
   secret(): Promise<string>
+  /** Changes a row behind the ledger's back. Undefined: it is gone. */
+  edit(table: Table<never>, key: object, change: object | undefined): Promise<void>
+}
+
+/** The statement that edits a row. Its texts are those of tests. */
+export function editing(...[table, key, change]: Parameters<Storage['edit']>): string {
+  const written = (row: object, between: string) =>
+    Object.entries(row)
+      .map(([field, value]) => {
+        const [column, type] = (table.columns as Record<string, readonly string[]>)[field]!
+        const text = type === 'spans' ? writeSpans(value as never) : value
+        return `${column} = ${typeof text === 'string' ? `'${text}'` : text}`
+      })
+      .join(between)
+  const where = `WHERE ${written(key, ' AND ')}`
+  return change
+    ? `UPDATE ${table.name} SET ${written(change, ', ')} ${where}`
+    : `DELETE FROM ${table.name} ${where}`
 }
 
 export interface Bench extends Storage {
@@ -73,7 +92,7 @@ export const promisesOf =
   (title, body) =>
     test(title, () => body(newBench(opened())))
 
-function newBench({ open, secret, ledger }: Opened): Bench {
+function newBench({ open, secret, edit, ledger }: Opened): Bench {
   const database = `db${++lastId}`
   const wish = (change: Partial<ClaimRequest> = {}): ClaimRequest => ({
     database,
@@ -89,6 +108,7 @@ function newBench({ open, secret, ledger }: Opened): Bench {
   return {
     open,
     secret,
+    edit,
     ledger,
     database,
     wish,

@@ -15,6 +15,7 @@ import { describeRanges } from './ledger-ranges.js'
 import { describeRestores } from './ledger-restores.js'
 import { describeSeries } from './ledger-series.js'
 import { describeStorage } from './ledger-storage.js'
+import { describeWentBack } from './ledger-went-back.js'
 
 /** A PostgreSQL may have to start, on a busy machine. */
 const STORAGE_TIMEOUT = 60_000
@@ -43,6 +44,7 @@ export function describeLedger(name: string, newStorage: () => Promise<Storage>)
     describeGrowth(promise)
     describeRestores(promise)
     describeDrops(promise)
+    describeWentBack(promise)
 
     test('with a new secret, once it is opened again, no token of before is known', async () => {
       const { open } = await newStorage()

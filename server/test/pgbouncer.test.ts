@@ -13,6 +13,7 @@ import { freePort } from '../../test/support/free-port.js'
 import { pgbouncer, unless } from '../../test/support/programs.js'
 import { openLedger } from '../src/index.js'
 import { newFolder } from './folders.js'
+import { editing } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 import { newDatabase, secretAt } from './postgres.js'
 import { ownerOf, runSql } from './postgres-cluster.js'
@@ -72,6 +73,7 @@ describe.skipIf(!pgbouncer.find())(`PgBouncer${unless(pgbouncer)}`, () => {
     return {
       open: (limits) => openLedger({ create: true, databaseUrl, limits }),
       secret: () => secretAt(databaseUrl),
+      edit: async (...row) => void (await runSql(databaseUrl, editing(...row))),
     }
   })
 

@@ -11,6 +11,7 @@ import { loader } from '../src/sql/rows.js'
 import type { Schema } from '../src/sql/schema.js'
 import { makeTraps, TRAPPED_PATH } from './function-traps.js'
 import { newHandler } from './handlers.js'
+import { editing } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades, ledgerOver, NEWER } from './ledger-upgrades.js'
 import { newDatabase, secretAt } from './postgres.js'
@@ -24,6 +25,7 @@ describeLedger('PostgreSQL ledger', async () => {
   return {
     open: (limits) => openLedger({ create: true, databaseUrl, limits }),
     secret: () => secretAt(databaseUrl),
+    edit: async (...row) => void (await runSql(databaseUrl, editing(...row))),
   }
 })
 

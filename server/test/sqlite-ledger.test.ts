@@ -23,7 +23,8 @@ import { LedgerUnavailable, openLedger } from '../src/index.js'
 import { connectTo } from '../src/sqlite/connection.js'
 import { openSqliteFile, openSqliteStore } from '../src/sqlite/store.js'
 import { reader, write } from '../src/sqlite/transaction.js'
-import { newFolder, secretIn } from './folders.js'
+import { newFolder, runIn, secretIn } from './folders.js'
+import { editing } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades } from './ledger-upgrades.js'
 import { cliFile, spawnCli } from './processes.js'
@@ -33,6 +34,7 @@ describeLedger('SQLite ledger', async () => {
   return {
     open: (limits) => openLedger({ create: true, dataDir, limits }),
     secret: async () => secretIn(dataDir),
+    edit: async (...row) => runIn(dataDir, editing(...row)),
   }
 })
 

@@ -15,6 +15,7 @@ import { giveBack } from '../../server/src/ledger/give-back.js'
 import type { GrantTokens } from '../../server/src/ledger/grant-token.js'
 import type { CheckInResult, ClaimOutcome } from '../../server/src/ledger/ledger.js'
 import { raiseFloors, writeMarks } from '../../server/src/ledger/marks.js'
+import { grantedBefore, meets } from '../../server/src/ledger/overlap.js'
 import { prune } from '../../server/src/ledger/prune.js'
 import type { RowChanges, Rows } from '../../server/src/ledger/row-store.js'
 import {
@@ -145,7 +146,10 @@ export function serverWrites(
   { max, version }: { max: number; version: number | undefined },
 ): Server | undefined {
   const held = server.grants.filter(({ low, high }) => high >= low).map(({ high }) => high)
-  const rows = rowsOf(server, { held: new Map([[keyText(KEY), Math.max(0, ...held)]]) })
+  const high = Math.max(0, ...held)
+  const rows = rowsOf(server, {
+    held: new Map([[keyText(KEY), { high, serial: server.collection.serial }]]),
+  })
   const { answer, changes } = writeMarks(
     withFloors(rows, BOUND),
     [{ ...KEY, max, version }],
@@ -209,7 +213,13 @@ function allRowsOf(server: Server): Rows {
 }
 
 function saved(server: Server, changes: RowChanges): Server {
-  const { collections = [], newGrants = [], grants = [], returns = [] } = changes
+  const { collections = [], grants = [], returns = [] } = changes
+  const newGrants = (changes.newGrants ?? []).map((grant): GrantRow => {
+    const { clearTo: _, node: __, ...row } = grant
+    const other = server.grants.find((each) => meets(grant, each))
+    if (other) throw grantedBefore(row, row, other, other.high)
+    return row
+  })
   const { prunedGrants = [], newTombstones = [], tombstones = [] } = changes
   const rested = new Map(tombstones.map((row) => [row.id, row]))
   const changed = new Map(grants.map((grant) => [grant.id, grant]))

@@ -6,6 +6,7 @@
 import type { MiddlewareHandler } from 'hono'
 import {
   CounterUnusable,
+  CounterWentBack,
   LedgerReplaced,
   LedgerUnavailable,
   UpstreamUnavailable,
@@ -89,6 +90,11 @@ export function failureLog(log: Log): FailureLog {
       log.error({ reason: error.message, ...more }, 'The database does not answer.')
     else if (error instanceof CounterUnusable)
       log.error({ reason: error.message, ...more }, 'What the numbers come from cannot be used.')
+    else if (error instanceof CounterWentBack)
+      log.error(
+        { reason: error.message, ...more },
+        'A COUNTER WENT BACK: NOTHING OF IT IS GRANTED.',
+      )
     else if (error instanceof UnknownToken)
       log.error(
         { database: error.database, ...more },

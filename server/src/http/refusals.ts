@@ -3,7 +3,12 @@
  * Guarantees that it says what happened and what to do, and shows no SQL, stack trace or secret.
  */
 import { type ErrorAnswer, TOO_MANY } from '../../../src/core/wire.js'
-import { CounterUnusable, LedgerReplaced, LedgerUnavailable } from '../ledger/errors.js'
+import {
+  CounterUnusable,
+  CounterWentBack,
+  LedgerReplaced,
+  LedgerUnavailable,
+} from '../ledger/errors.js'
 import type { ClaimRefusal, ClaimRequest, Series } from '../ledger/ledger.js'
 import { QueueFull } from './claim-queue.js'
 import type { FailureLog } from './log.js'
@@ -33,6 +38,7 @@ export type Reason =
   | 'queue'
   | 'restored'
   | 'stopping'
+  | 'went-back'
 
 export class Refusal extends Error {
   override name = 'Refusal'
@@ -180,6 +186,12 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
       "The server's database, or the server that its numbers come from, does not answer. " +
         'Send the same request again later.',
       RETRY_SECONDS,
+    )
+  if (error instanceof CounterWentBack)
+    return tryLater(
+      'went-back',
+      `${error.message}. Send the same request again later.`,
+      PERSON_RETRY_SECONDS,
     )
   if (error instanceof CounterUnusable)
     return tryLater(

@@ -29,6 +29,7 @@ import type {
   UpstreamRange,
 } from './ledger.js'
 import { type NumberLine, type Span, type Taken, take } from './number-line.js'
+import { grantedBefore, type NewGrant, refuseOverlaps } from './overlap.js'
 import type { LoadedCollection, Rows, StepResult } from './row-store.js'
 import { type GrantRow, withGranted } from './rows.js'
 import {
@@ -126,7 +127,7 @@ export function grantClaims(
   const after = withDatabases(rows, { restored })
   const step: Step = { rows, context, read, progress: newProgress(), outcomes: new Map() }
   const { progress, outcomes } = step
-  const granted = new Map<string, GrantRow[]>()
+  const granted = new Map<string, NewGrant[]>()
   for (const [key, group] of grouped(claims, keyText)) {
     const row = rows.collections.get(key)
     const refused = isRestored(after, group[0]!.database) ? 'restored' : 'full'
@@ -139,7 +140,9 @@ export function grantClaims(
     const open = withoutRepeats(group, rows.claimed.get(key) ?? NONE)
     const source = sourceOf(row, line, open, answers.get(key), received, context)
     if (source.line !== line) setLine(progress, row, source.line)
-    granted.set(key, grantEach(step, row, group, source.take))
+    const grants = grantEach(step, row, group, source)
+    refuseOverlaps(grants)
+    granted.set(key, grants)
   }
   return {
     answer: claims.map((claim) => outcomes.get(claim)!),
@@ -169,12 +172,12 @@ function grantEach(
   { rows, context, read, progress, outcomes }: Step,
   row: LoadedCollection,
   claims: readonly ClaimRequest[],
-  take: Take,
-): GrantRow[] {
+  { take, isCounted }: NumberSource,
+): NewGrant[] {
   const { tokens } = context
   const known = new Map(rows.claimed.get(keyText(row)))
   const refusals = new Map<string, Extract<ReturnType<Take>, { refused: string }>>()
-  const granted: GrantRow[] = []
+  const granted: NewGrant[] = []
   for (const claim of claims) {
     const before = claim.id === undefined ? undefined : known.get(claim.id)
     // guard: H26 a claim is answered again only to whom it was answered
@@ -192,7 +195,7 @@ function grantEach(
       outcomes.set(claim, { grant: toGrant(before, tokens), isRepeat: true, results })
       continue
     }
-    const { line } = lineOf(progress, row)
+    const { line, forgotten } = lineOf(progress, row)
     // The source knows only the first of several claims with one id.
     const refusedBefore = claim.id === undefined ? undefined : refusals.get(claim.id)
     const taken = refusedBefore ?? take(line, claim)
@@ -201,8 +204,18 @@ function grantEach(
       if (claim.id !== undefined) refusals.set(claim.id, taken)
       continue
     }
+    const [low, high] = taken.span
+    const isAbove = isCounted && taken.line.max > line.max
+    // guard: H20 max does not go below what was forgotten, whoever writes the row
+    if (isAbove && low <= forgotten)
+      throw grantedBefore(row, { low, high }, { low, high: forgotten }, forgotten)
     const serial = row.serial + granted.length + 1
-    const grant = newGrant(claim, taken.span, context.newGrantId(), serial)
+    const grant = {
+      ...newGrant(claim, taken.span, context.newGrantId(), serial),
+      // guard: H20 the counter never is below a number of a grant
+      clearTo: isAbove ? undefined : high,
+      node: taken.span[2],
+    }
     granted.push(grant)
     if (claim.id !== undefined) known.set(claim.id, grant)
     setLine(progress, row, taken.line)
@@ -210,6 +223,13 @@ function grantEach(
     outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, results })
   }
   return granted
+}
+
+interface NumberSource {
+  line: NumberLine
+  take: Take
+  /** By the ledger itself, so that every grant is at or below `max`. */
+  isCounted: boolean
 }
 
 /** Where a collection's numbers come from: its line, or the stock of a bound one. */
@@ -220,9 +240,10 @@ function sourceOf(
   answer: CounterAnswer | undefined,
   received: readonly UpstreamRange[] | undefined,
   { bound, limits }: LedgerContext,
-): { line: NumberLine; take: Take } {
+): NumberSource {
   const authority = authorityOf(bound, row)
-  if (authority === 'ledger') return { line, take: (line, claim) => take(line, claim, limits) }
+  if (authority === 'ledger')
+    return { line, take: (line, claim) => take(line, claim, limits), isCounted: true }
   const short = shortfall(line, open, limits.maxJump)
   const fresh =
     authority === 'counter' ? (answer?.fresh ?? []) : received && spansFor(row, received)
@@ -231,10 +252,15 @@ function sourceOf(
       // It counts as changed: a name takes room before its numbers are asked for elsewhere.
       line: { ...short.line },
       take: (_, claim) => ({ refused: short.believed.has(claim) ? 'short' : 'jump' }),
+      isCounted: false,
     }
   const stock = addFresh(short, fresh ?? [])
   const none = authority === 'counter' ? 'overflow' : 'short'
-  return { line: stock.line, take: (line, claim) => takeFromStock(line, claim, stock, none) }
+  return {
+    line: stock.line,
+    take: (line, claim) => takeFromStock(line, claim, stock, none),
+    isCounted: false,
+  }
 }
 
 /** Drops repetitions: claims whose id was granted before, or comes a second time here. */

@@ -39,6 +39,14 @@ export class CounterUnusable extends Error {
 }
 
 /**
+ * The row of a counter went back: it would give numbers that it has given. Nothing was granted, and
+ * nothing changed. The message says what, and what to do.
+ */
+export class CounterWentBack extends Error {
+  override name = 'CounterWentBack'
+}
+
+/**
  * The message of a failure without its dot. Where several addresses were tried, each has an error
  * of its own, and all their messages are given.
  */

@@ -7,8 +7,9 @@ import { distinct, identityText, normalizedIdentity } from './collections.js'
 import { databasesOf, isRestored, type LedgerContext, type LedgerCore } from './core.js'
 import type { Identities, IdentityClaim, IdentityOutcome, IdentitySeed } from './ledger.js'
 import { MAX_NUMBER } from './number-line.js'
-import type { Rows, StepResult } from './row-store.js'
-import type { IdentityClaimRow, IdentityRow } from './rows.js'
+import { numberedBefore } from './overlap.js'
+import type { LoadedIdentity, Rows, StepResult } from './row-store.js'
+import type { IdentityClaimRow } from './rows.js'
 
 export function identities({ store, context, change }: LedgerCore): Identities {
   const { limits } = context
@@ -42,7 +43,7 @@ export function nextIdentities(
   rows: Rows,
   claims: readonly IdentityClaim[],
 ): StepResult<IdentityOutcome[]> {
-  const moved = new Map<string, IdentityRow>()
+  const moved = new Map<string, LoadedIdentity>()
   const identityClaims: IdentityClaimRow[] = []
   /** Of this step, by identity and claim. */
   const given = new Map<string, number>()
@@ -57,6 +58,8 @@ export function nextIdentities(
       id === undefined ? undefined : (given.get(claimed) ?? rows.answered.get(key)?.get(id)?.value)
     if (known !== undefined) return { value: known }
     const value = row.value + 1
+    // guard: H20 an identity that went back gives no number again
+    if (row.value < givenTo(row)) throw numberedBefore(claim, value, givenTo(row))
     if (value > MAX_NUMBER) return { refused: 'overflow', value: row.value }
     moved.set(key, { ...row, value, highWater: Math.max(row.highWater, value) })
     if (id !== undefined) {
@@ -79,6 +82,11 @@ export function seedIdentity(
   if (!row) return { answer: { refused: 'full', value: 0 }, changes: {} }
   if (seed.value > row.value + limits.maxJump)
     return { answer: { refused: 'jump', value: row.value }, changes: {} }
-  const value = Math.max(seed.value, seed.isForced ? row.highWater : row.value)
+  const least = seed.isForced ? givenTo(row) : row.value
+  const value = Math.max(seed.value, least)
   return { answer: { value }, changes: { identities: [{ ...row, value }] } }
 }
+
+/** The highest number that an identity is known to have given. */
+export const givenTo = ({ highWater, answered = 0 }: LoadedIdentity): number =>
+  Math.max(highWater, answered)

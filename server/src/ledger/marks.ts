@@ -21,11 +21,14 @@ import {
 } from './core.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
 import { CounterUnusable } from './errors.js'
+import { givenTo } from './identities.js'
 import type { Floor, Floors, Mark, MarkRefusal, Marks, MarkWrite, RaisedFloors } from './ledger.js'
 import { MAX_NUMBER, move } from './number-line.js'
+import { grantedBefore } from './overlap.js'
 import { type Rows, type StepResult, UNLIMITED } from './row-store.js'
 import {
   type CollectionRow,
+  freeOf,
   newCollection,
   newDatabase,
   toMark,
@@ -56,7 +59,7 @@ export function marks({ store, context, change, alarm, names }: LedgerCore): Mar
     raiseFloor(unread) {
       const request = normalized(unread)
       return change([request.database], {
-        select: { collections: [request], quota: UNLIMITED },
+        select: { collections: [request], quota: UNLIMITED, withHeld: true },
         ask: (rows) => asksOfFloor(rows, request, context),
         step: (rows, answers) => raiseFloor(rows, request, answers),
       })
@@ -72,6 +75,7 @@ export function marks({ store, context, change, alarm, names }: LedgerCore): Mar
           collections: collections.filter(isThere),
           identities: identities.filter(isThere),
           quota: UNLIMITED,
+          withHeld: true,
         },
         ask: (rows) => asksOfFloors(rows, floors, bound),
         step: (rows, answers) => raiseFloors(rows, floors, answers),
@@ -116,7 +120,15 @@ export function writeMarks(
     if (write.max > row.max + limits.maxJump) return refuse('jump')
     if (write.max > Math.max(row.max, limits.maxId)) return refuse('overflow')
     // guard: H22 max does not go below a number of a grant that was forgotten
-    const held = Math.max(rows.held.get(key) ?? 0, row.forgotten)
+    const held = Math.max(rows.held.get(key)?.high ?? 0, row.forgotten)
+    // guard: H20 a document of a counter that went back is not written
+    if (write.max > row.max && held > row.max)
+      throw grantedBefore(
+        write,
+        { low: row.max + 1, high: write.max },
+        { low: row.max + 1, high: held },
+        held,
+      )
     const moved = withLine(row, move(row, write.max, held))
     // A written document has a version, also `{"Max": 0}`.
     const isFirst = moved.version === 0
@@ -129,11 +141,13 @@ export function writeMarks(
 /** The counter of an ORM is raised with the floor: the next block comes from above it. */
 export function asksOfFloor(
   rows: Rows,
-  { floor, ...key }: Floor,
+  { floor: asked, ...key }: Floor,
   { bound }: LedgerContext,
 ): CounterAsk[] {
-  refuseChanged(bound, key, rows.collections.get(keyText(key))?.binding)
+  const row = rows.collections.get(keyText(key))!
+  refuseChanged(bound, key, row.binding)
   if (authorityOf(bound, key) !== 'counter') return []
+  const floor = Math.max(asked, lostOf(rows, row))
   return [{ ...key, raiseTo: floor, above: floor, missing: 0 }]
 }
 
@@ -142,16 +156,29 @@ export function raiseFloor(
   request: Floor,
   answers: CounterAnswers,
 ): StepResult<number> {
-  const { collection, floor } = request
+  const { collection } = request
   const key = keyText(request)
   const row = rows.collections.get(key)!
+  const floor = Math.max(request.floor, lostOf(rows, row))
   if (answers.get(key)?.isAtEnd)
     throw new CounterUnusable(
       `No block of '${collection}' is left above ${floor}: the id column ends before (maxId). ` +
         'Nothing was changed.',
     )
-  const raised = withFloor(row, floor)
+  // guard: H20 a floor that is raised leads above all grants, whose serials none gets again
+  const serial = Math.max(row.serial, rows.held.get(key)?.serial ?? 0)
+  const raised = { ...withFloor(row, floor), serial }
   return { answer: raised.max, changes: { collections: [raised] } }
+}
+
+/**
+ * The highest number that the row went back from: a grant holds it, or it came back. 0: the row did
+ * not go back, all of these are at or below `max`.
+ */
+function lostOf(rows: Rows, row: CollectionRow): number {
+  const held = rows.held.get(keyText(row))?.high ?? 0
+  const high = Math.max(held, row.forgotten, ...freeOf(row).map(([, high]) => high))
+  return high > row.max ? high : 0
 }
 
 /**
@@ -178,8 +205,8 @@ export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections
   [...rows.collections.values()].flatMap((row): CounterAsk[] => {
     refuseChanged(bound, row, row.binding)
     if (authorityOf(bound, row) !== 'counter') return []
-    const { database, collection, highWater } = row
-    const floor = Math.min(highWater + by, MAX_NUMBER)
+    const { database, collection } = row
+    const floor = Math.min(reachOf(rows, row) + by, MAX_NUMBER)
     return [{ database, collection, raiseTo: floor, raiseBy: by, above: floor, missing: 0 }]
   })
 
@@ -208,10 +235,10 @@ export function raiseFloors(
           'still more than was granted since the backup. Or let the id column store higher ids, ' +
           'as a bigint does, raise maxId in the configuration, and run the command again.',
       )
-    return { ...withFloor(row, raised(row.collection, row.highWater)), serial }
+    return { ...withFloor(row, raised(row.collection, reachOf(rows, row))), serial }
   })
   const identities = [...rows.identities.values()].map((row) => {
-    const value = raised(row.name, Math.max(row.value, row.highWater))
+    const value = raised(row.name, Math.max(row.value, givenTo(row)))
     return { ...row, value, highWater: value }
   })
   return {
@@ -219,6 +246,10 @@ export function raiseFloors(
     changes: { collections, identities, floors: [{ database, floor, serial }] },
   }
 }
+
+/** The highest number of a collection that is known. */
+const reachOf = (rows: Rows, row: CollectionRow): number =>
+  Math.max(row.highWater, lostOf(rows, row))
 
 function sum(number: number, by: number): number {
   if (by > MAX_NUMBER - number)

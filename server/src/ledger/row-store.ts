@@ -8,6 +8,8 @@
  *   database. Selected rows are locked in one order, so that two transactions do not wait for each
  *   other.
  * - A step may run more than once, and only what its last run changed is saved: it must be pure.
+ * - A new grant that meets another grant of its collection (`meets`) fails the change with
+ *   `CounterWentBack`, and nothing happened.
  */
 import type { DeviceStore } from '../../../src/core/device-store.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
@@ -21,6 +23,7 @@ import type {
   LedgerLimits,
   Pruning,
 } from './ledger.js'
+import type { NewGrant } from './overlap.js'
 import type {
   CollectionRow,
   CountsRow,
@@ -126,7 +129,7 @@ export interface Selection {
   returned?: Omit<ReturnRow, 'returnedAt'>
   /** If a row is locked, the step fails soon, with `RowLocked`. */
   hasShortLockTimeout?: boolean
-  /** Also reads the highest number that a grant holds, for each collection. */
+  /** Also reads how far the grants of each collection have come. */
   withHeld?: boolean
 }
 
@@ -159,10 +162,10 @@ export interface Rows {
   /** The grant that holds the end of what was returned, or begins nearest below it. */
   returnedOf: GrantRow | undefined
   isReturned: boolean
-  /** By `keyText`. Missing: no grant holds a number. */
-  held: ReadonlyMap<string, number>
+  /** By `keyText`: how far its grants have come. Missing: nobody asked. */
+  held: ReadonlyMap<string, Held>
   /** By `identityText`. */
-  identities: ReadonlyMap<string, IdentityRow>
+  identities: ReadonlyMap<string, LoadedIdentity>
   /** By `identityText`, then by the id of the claim. */
   answered: ReadonlyMap<string, ReadonlyMap<string, IdentityClaimRow>>
 }
@@ -170,9 +173,20 @@ export interface Rows {
 /** A collection, and what the ledger remembers of its binding. */
 export type LoadedCollection = CollectionRow & { binding: string | undefined }
 
+/** An identity, and the highest number among the answers to its claims, if there is one. */
+export type LoadedIdentity = IdentityRow & { answered?: number }
+
+/** 0: there is none. */
+export interface Held {
+  /** The highest number that a grant holds. */
+  high: number
+  /** Of the newest grant. */
+  serial: number
+}
+
 export interface RowChanges {
   collections?: readonly CollectionRow[]
-  newGrants?: readonly GrantRow[]
+  newGrants?: readonly NewGrant[]
   grants?: readonly GrantRow[]
   /** Ids of grants that go. */
   prunedGrants?: readonly string[]

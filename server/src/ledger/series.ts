@@ -18,8 +18,9 @@ import type {
   SeriesResult,
 } from './ledger.js'
 import { MAX_NUMBER } from './number-line.js'
+import type { NewGrant } from './overlap.js'
 import type { Rows, StepResult } from './row-store.js'
-import type { GrantRow, SeriesRow } from './rows.js'
+import type { SeriesRow } from './rows.js'
 import { withNextToken } from './shown-tokens.js'
 
 /** Who closes a series that no person has closed. */
@@ -166,7 +167,7 @@ function withLink(row: SeriesRow, { link, last }: Pick<SeriesCheckIn, 'link' | '
 }
 
 /** The register of series is kept for good, however long nothing is heard of a device. */
-const withoutHorizon = (grant: GrantRow): GrantRow => ({ ...grant, heardAt: MAX_NUMBER })
+const withoutHorizon = (grant: NewGrant): NewGrant => ({ ...grant, heardAt: MAX_NUMBER })
 
 /** Marks the numbers of a series that another copy of the device may have made, too. */
 function withDoubt(row: SeriesRow, { ended, at }: SeriesClaim): SeriesRow {

@@ -13,10 +13,18 @@ import {
   serialText,
 } from '../ledger/collections.js'
 import type { CollectionKey } from '../ledger/ledger.js'
-import type { LoadedCollection, RowChanges, Rows, Selection } from '../ledger/row-store.js'
+import type {
+  Held,
+  LoadedCollection,
+  LoadedIdentity,
+  RowChanges,
+  Rows,
+  Selection,
+} from '../ledger/row-store.js'
 import type { CollectionRow, SerialRow } from '../ledger/rows.js'
 import { putSetting, type Setting, settingKeysOf, settingsFrom, toDatabases } from './meta.js'
 import { counting, type LoadedRows } from './missing.js'
+import { granting } from './overlaps.js'
 import {
   adding,
   changing,
@@ -128,7 +136,7 @@ type Found = Readonly<Record<keyof ReturnType<typeof partsOf>, readonly unknown[
 function rowsFrom(select: Selection, found: Found): LoadedRows {
   const named = {
     collections: found.collections.map(toCollection),
-    identities: decoded(IDENTITIES, found.identities),
+    identities: found.identities as LoadedIdentity[],
   }
   const chosen = (isChosen: (row: { droppedAt: number | null }) => boolean) => ({
     collections: byText(named.collections.filter(isChosen), keyText),
@@ -149,9 +157,10 @@ function rowsFrom(select: Selection, found: Found): LoadedRows {
     answered: byClaim(decoded(IDENTITY_CLAIMS, found.answered), identityText),
     isReturned: found.returns.length > 0,
     held: new Map(
-      (found.held as (CollectionKey & { high: number | null })[]).flatMap(
-        (row): [string, number][] => (row.high === null ? [] : [[keyText(row), row.high]]),
-      ),
+      (found.held as (CollectionKey & Held)[]).map(({ high, serial, ...key }) => [
+        keyText(key),
+        { high, serial },
+      ]),
     ),
   }
 }
@@ -168,7 +177,11 @@ function loadingTexts(dialect: Dialect) {
   return {
     collection,
     collections: `${collection} ORDER BY t.database, t.tag ${dialect.lock('t')}`,
-    identities: finding(dialect, IDENTITIES, ['database', 'name'], { isLocked }),
+    identities: finding(dialect, IDENTITIES, ['database', 'name'], {
+      isLocked,
+      more: `, coalesce((SELECT c.value FROM ${schema}.hilo_identity_claims c
+        WHERE c.database = t.database AND c.name = t.name ORDER BY c.value DESC LIMIT 1), 0) AS "answered"`,
+    }),
     grants: finding(dialect, GRANTS, ['id'], { isLocked }),
     returnedOf: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
       WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.high >= t.low
@@ -183,9 +196,12 @@ function loadingTexts(dialect: Dialect) {
     returns: `SELECT ${selected(RETURNS)} FROM ${schema}.hilo_returns t
       WHERE t.database = $1 AND t.tag = $2 AND t.range_end = $3 AND t.range_last = $4`,
     held: `SELECT k."database", k."collection",
-        (SELECT g.high FROM ${schema}.hilo_grants g
+        coalesce((SELECT g.high FROM ${schema}.hilo_grants g
          WHERE g.database = k."database" AND g.tag = k."collection" AND g.high >= g.low
-         ORDER BY g.low DESC LIMIT 1) AS "high"
+         ORDER BY g.low DESC LIMIT 1), 0) AS "high",
+        coalesce((SELECT g.serial FROM ${schema}.hilo_grants g
+         WHERE g.database = k."database" AND g.tag = k."collection"
+         ORDER BY g.serial DESC LIMIT 1), 0) AS "serial"
       FROM ${keysIn(dialect, GRANTS, ['database', 'collection'])}`,
     // What is known of a place among a collection's grants.
     serials: `SELECT c.database AS "database", c.tag AS "collection", k."serial" AS "serial",
@@ -212,7 +228,7 @@ export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => St
   /** In the order in which they run. */
   const texts = {
     collections: changing(dialect, COLLECTIONS),
-    newGrants: adding(dialect, GRANTS),
+    newGrants: granting(dialect),
     grants: changing(dialect, GRANTS),
     prunedGrants: deleting(dialect, GRANTS),
     newTombstones: adding(dialect, TOMBSTONES),

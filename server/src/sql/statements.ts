@@ -19,7 +19,7 @@ export interface Dialect extends Naming {
    * Rows `name` of a statement, with these columns, which its parameters give.
    * @param columns types are `TEXT` or `BIGINT`
    */
-  rows(name: string, columns: readonly (readonly [name: string, type: string])[]): string
+  rows(name: string, columns: NamedTypes): string
   /** The parameters that give rows. */
   given(rows: readonly object[]): unknown[]
   /** The timeline of the database, as an expression. It rises at each fail-over; 0: it has none. */
@@ -118,25 +118,40 @@ export const keysIn = <Row>(
 /**
  * Finds the rows of which these fields are given. Rows that are locked are so in the order of these
  * fields. The keys come first: the database searches for each, and never scans the table.
+ * @param more what is selected besides: `, …`
  */
 export function finding<Row>(
   dialect: Dialect,
   table: Table<Row>,
   fields: readonly Field<Row>[],
-  { isLocked = false } = {},
+  { isLocked = false, more = '' } = {},
 ): string {
   const columns = fields.map((field) => `t.${table.columns[field][0]}`)
   const same = fields.map((field, i) => `${columns[i]} = k."${field}"`).join(' AND ')
-  return `SELECT ${selected(table)} FROM ${keysIn(dialect, table, fields)}
+  return `SELECT ${selected(table)} ${more} FROM ${keysIn(dialect, table, fields)}
     CROSS JOIN ${nameIn(dialect, table)} t WHERE ${same}
     ${isLocked ? `ORDER BY ${columns} ${dialect.lock('t')}` : ''}`
 }
 
-/** Adds the rows that are given. */
-export function adding<Row>(dialect: Dialect, table: Table<Row>): string {
+type NamedTypes = readonly (readonly [name: string, type: string])[]
+
+interface Adding<Row> {
+  /** What is given besides the columns of the table. */
+  more?: NamedTypes
+  /** What is written in the place of what is given. */
+  instead?: { readonly [Each in Field<Row>]?: string }
+}
+
+/** Adds the rows `n` that are given. */
+export function adding<Row>(
+  dialect: Dialect,
+  table: Table<Row>,
+  { more, instead = {} }: Adding<Row> = {},
+): string {
   const columns = columnsOf(table)
   return `INSERT INTO ${nameIn(dialect, table)} (${columns.map(([, [column]]) => column)})
-    SELECT ${columns.map(([field]) => `n."${field}"`)} FROM ${rowsOf(dialect, table)} WHERE true`
+    SELECT ${columns.map(([field]) => instead[field] ?? `n."${field}"`)}
+    FROM ${givenRows(dialect, table, more)} WHERE true`
 }
 
 /** Adds the rows that are given, in the order of their keys. Those that are there change. */
@@ -157,7 +172,7 @@ export function changing<Row>(dialect: Dialect, table: Table<Row>): string {
   })
   const keys = fieldsOf(table, 'key')
   const same = keys.map((field) => `t.${table.columns[field][0]} = n."${field}"`)
-  return `UPDATE ${nameIn(dialect, table)} AS t SET ${sets} FROM ${rowsOf(dialect, table)}
+  return `UPDATE ${nameIn(dialect, table)} AS t SET ${sets} FROM ${givenRows(dialect, table)}
     WHERE ${same.join(' AND ')}`
 }
 
@@ -169,12 +184,16 @@ export function deleting<Row>(dialect: Dialect, table: Table<Row>): string {
   return `DELETE FROM ${nameIn(dialect, table)} WHERE (${columns}) IN (${given})`
 }
 
-/** Rows `n` of a statement, with all columns of the table. */
-const rowsOf = <Row>({ rows }: Dialect, table: Table<Row>): string =>
-  rows(
-    'n',
-    columnsOf(table).map(([field, column]) => [field, sqlType(column)]),
-  )
+/** Rows `n` of a statement, with all columns of the table, and more. */
+export const givenRows = <Row>(
+  { rows }: Dialect,
+  table: Table<Row>,
+  more: NamedTypes = [],
+): string =>
+  rows('n', [
+    ...columnsOf(table).map(([field, column]) => [field, sqlType(column)] as const),
+    ...more,
+  ])
 
 const sqlType = ([, type]: Column): string =>
   type.startsWith('text') || type === 'spans' ? 'TEXT' : 'BIGINT'

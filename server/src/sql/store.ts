@@ -1,7 +1,9 @@
 /** The ledger's rows in a database that speaks SQL: the store is written once for all of them. */
 import { setImmediate } from 'node:timers'
+import { LedgerUnavailable } from '../ledger/errors.js'
 import type { Secrets } from '../ledger/grant-token.js'
 import type { IdentityKey } from '../ledger/ledger.js'
+import type { NewGrant } from '../ledger/overlap.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
 import type { CountsRow, GrantRow, SeriesRow } from '../ledger/rows.js'
 import { deviceStore } from './devices.js'
@@ -17,6 +19,7 @@ import {
   NONE_MISSING,
   withMissing,
 } from './missing.js'
+import { whyNotAdded } from './overlaps.js'
 import { type Loader, loader, saver, toCollection } from './rows.js'
 import {
   type SqlConnection,
@@ -24,6 +27,7 @@ import {
   selected,
   selectedShort,
   statement,
+  type Work,
 } from './statements.js'
 import { COLLECTIONS, decoded, GRANTS, type Naming, SERIES } from './tables.js'
 
@@ -191,7 +195,8 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
         const rows = loading.rows(found)
         return { rows, missing: missingFrom(rows, wanted, added) }
       }
-      const result = await connection.transaction<ChangeOutcome<T>>({
+      let granted: readonly NewGrant[] = []
+      const work: Work<ChangeOutcome<T>> = {
         reads: loading.reads,
         hasShortLockTimeout: wanted.hasShortLockTimeout,
         ask(found) {
@@ -202,8 +207,14 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
         step(found, answers) {
           const { rows, missing } = loaded(found)
           const answer = isAny(missing) ? tried(transaction, rows, missing) : step(rows, answers)
-          return { answer, writes: 'answer' in answer ? save(rows, answer.changes) : [] }
+          if (!('answer' in answer)) return { answer, writes: [] }
+          granted = answer.changes.newGrants ?? []
+          return { answer, writes: save(rows, answer.changes) }
         },
+      }
+      const result = await connection.transaction(work).catch(async (error) => {
+        if (error instanceof LedgerUnavailable) throw error
+        throw (await whyNotAdded(connection, granted)) ?? error
       })
       if ('answer' in result) return result.answer
       if ('select' in result) wanted = { ...wanted, ...result.select }

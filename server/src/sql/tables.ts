@@ -150,7 +150,10 @@ export const IDENTITY_CLAIMS: Table<IdentityClaimRow> = {
     value: ['value', 'count', 'fixed'],
     claimedAt: ['claimed_at', 'number', 'fixed'],
   },
-  indexes: { hilo_identity_claims_claimed_at: '(claimed_at)' },
+  indexes: {
+    hilo_identity_claims_claimed_at: '(claimed_at)',
+    hilo_identity_claims_value: '(database, name, value)',
+  },
 }
 
 export const SERIES: Table<SeriesRow> = {

@@ -13,7 +13,7 @@ export interface LedgerCall {
   name: string
   /** Which of the ledgers that were opened on it. */
   ledger: number
-  /** `open`, `secret`, or a method of the ledger. */
+  /** `open`, `secret`, `sql`, or a method of the ledger. */
   method: string
   args: unknown[]
 }
@@ -40,6 +40,7 @@ export class LedgerObject extends DurableObject<unknown> {
     if (method === 'open') return this.#openLedger(args[0] as LedgerLimits)
     if (method === 'secret')
       return [...this.ctx.storage.sql.exec("SELECT value FROM hilo_meta WHERE key = 'secret'")][0]
+    if (method === 'sql') return [...this.ctx.storage.sql.exec(args[0] as string)]
     const found = this.#ledgers[ledger] as unknown as Record<string, Method>
     return found[method]!(...args)
   }

@@ -4,6 +4,7 @@ import { describe } from 'vitest'
 import * as errors from '../../src/ledger/errors.js'
 import type { Ledger } from '../../src/ledger/ledger.js'
 import { ledgerLimits } from '../../src/ledger/options.js'
+import { editing } from '../ledger-bench.js'
 import { describeLedger } from '../ledger-contract.js'
 import type { LedgerCall } from './ledger-worker.js'
 import { startWorkerd, type Workerd } from './workerd.js'
@@ -28,6 +29,7 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
         const args = [ledgerLimits.parse(limits ?? {})]
         return ledgerAt(name, await call({ name, ledger: 0, method: 'open', args }))
       },
+      edit: (...row) => call({ name, ledger: 0, method: 'sql', args: [editing(...row)] }),
       secret: async () => (await call({ name, ledger: 0, method: 'secret', args: [] })).value,
     }
   })

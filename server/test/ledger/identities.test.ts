@@ -14,7 +14,8 @@ test('claims of one step get numbers that follow each other; one id gets one', (
     { ...INVOICES, id: 'a', at },
     { ...INVOICES, at },
   ]
-  const { answer, changes } = nextIdentities(rowsOf({ identities: [identity] }), claims)
+  const rows = rowsOf({ identities: [{ ...identity, highWater: 7 }] })
+  const { answer, changes } = nextIdentities(rows, claims)
   expect(answer).toEqual([{ value: 8 }, { value: 9 }, { value: 9 }, { value: 10 }])
   expect(changes).toEqual({
     identities: [{ ...INVOICES, value: 10, highWater: 10, droppedAt: null }],

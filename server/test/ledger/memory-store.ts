@@ -13,7 +13,8 @@ import {
   serialText,
 } from '../../src/ledger/collections.js'
 import { newSecret, type Secrets, secretsOf } from '../../src/ledger/grant-token.js'
-import type { CollectionKey } from '../../src/ledger/ledger.js'
+import type { CollectionKey, IdentityKey } from '../../src/ledger/ledger.js'
+import { grantedBefore, meets } from '../../src/ledger/overlap.js'
 import {
   type Quota,
   type RowChanges,
@@ -82,6 +83,16 @@ export class MemoryStore implements RowStore, MemoryRows {
   /** Has the rows of a copy, and no others. */
   replace(rows: MemoryRows): void {
     Object.assign(this, rows)
+  }
+
+  /** Changes a row of a table as nobody should. */
+  edit(table: string, key: object, change: object | undefined): void {
+    const rows: Map<string, object> =
+      table === 'hilo_identities' ? this.identities : this.collections
+    for (const [name, row] of rows)
+      if (Object.entries(key).every(([field, value]) => Reflect.get(row, field) === value))
+        if (change) rows.set(name, Object.freeze({ ...row, ...change }))
+        else rows.delete(name)
   }
 
   readonly change: RowStore['change'] = async ({ select, step }) => {
@@ -192,7 +203,11 @@ export class MemoryStore implements RowStore, MemoryRows {
           ...load(this.collections, collections, keyText, newCollection, quota),
         ].map(([key, row]) => [key, { ...row, binding: undefined }]),
       ),
-      identities: load(this.identities, identities, identityText, newIdentity, quota),
+      identities: new Map(
+        [...load(this.identities, identities, identityText, newIdentity, quota)].map(
+          ([key, row]) => [key, { ...row, answered: this.#answered(row) }],
+        ),
+      ),
       claimed: byClaim(
         claims.length === 0
           ? []
@@ -250,19 +265,28 @@ export class MemoryStore implements RowStore, MemoryRows {
           row.last === returned.last,
       ),
       held: new Map(
-        (selected.withHeld ? collections : []).flatMap((key): [string, number][] => {
-          const last = this.#held(key).at(-1)
-          return last ? [[keyText(key), last.high]] : []
+        (selected.withHeld ? collections : []).map((key) => {
+          const serial = Math.max(0, ...this.#grantsOf(key).map((row) => row.serial))
+          return [keyText(key), { high: this.#held(key).at(-1)?.high ?? 0, serial }]
         }),
       ),
     }
   }
 
   #save(changes: RowChanges): void {
+    const newGrants = (changes.newGrants ?? []).map((grant): GrantRow => {
+      const { clearTo: _, node: __, ...row } = grant
+      const grants = this.#grantsOf(row)
+      const other = grants.findLast((each) => meets(grant, each))
+      const highs = grants.map(({ firstHigh }) => firstHigh)
+      if (other)
+        throw grantedBefore(row, row, { low: other.low, high: other.firstHigh }, Math.max(...highs))
+      return row
+    })
     for (const { key, value } of settingsFrom(changes)) this.settings.set(key, value)
     for (const row of changes.collections ?? [])
       this.collections.set(keyText(row), Object.freeze(row))
-    for (const row of [...(changes.newGrants ?? []), ...(changes.grants ?? [])])
+    for (const row of [...newGrants, ...(changes.grants ?? [])])
       this.grants.set(row.id, Object.freeze(row))
     for (const id of changes.prunedGrants ?? []) this.grants.delete(id)
     for (const row of [...(changes.newTombstones ?? []), ...(changes.tombstones ?? [])])
@@ -273,6 +297,14 @@ export class MemoryStore implements RowStore, MemoryRows {
     this.returns.push(...(changes.returns ?? []))
     this.identityClaims.push(...(changes.identityClaims ?? []))
   }
+
+  #answered = (key: IdentityKey): number =>
+    Math.max(
+      0,
+      ...this.identityClaims
+        .filter((row) => identityText(row) === identityText(key))
+        .map(({ value }) => value),
+    )
 
   #grantsOf = (key: { database: string; collection: string }): GrantRow[] =>
     [...this.grants.values()].filter((row) => isSame(row, key))

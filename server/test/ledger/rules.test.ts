@@ -13,6 +13,7 @@ describeLedger('ledger in memory', async () => {
   return {
     open: async (limits) => createLedger(store, { ...LIMITS, ...limits }, new Map()),
     secret: async () => store.secrets.kept,
+    edit: async (table, key, change) => store.edit(table.name, key, change),
   }
 })
 

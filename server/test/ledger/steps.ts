@@ -109,7 +109,7 @@ export function rowsOf(given: Given): Rows {
     tombstones: new Map((given.tombstones ?? []).map((row) => [row.id, row])),
     returnedOf: given.returnedOf,
     isReturned: given.isReturned ?? false,
-    held: new Map(given.held === undefined ? [] : [[keyText(ORDERS), given.held]]),
+    held: new Map([[keyText(ORDERS), { high: given.held ?? 0, serial: 0 }]]),
     identities: new Map(identities.map((row) => [identityText(row), row])),
     answered: byClaim(answered, identityText),
   }

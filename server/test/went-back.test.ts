@@ -1,0 +1,216 @@
+/**
+ * Lives of a ledger whose counter goes back at random, as when somebody restores one table or edits
+ * a row: no two of its grants ever hold one number. And what a server answers then.
+ */
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import fc from 'fast-check'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { sizeOf } from '../../test/support/sizes.js'
+import { type Grant, type Ledger, openLedger } from '../src/index.js'
+import { type BoundCollections, bindingKey } from '../src/ledger/collections.js'
+import { createLedger } from '../src/ledger/create-ledger.js'
+import { CounterWentBack } from '../src/ledger/errors.js'
+import type { RowStore } from '../src/ledger/row-store.js'
+import type { CollectionRow } from '../src/ledger/rows.js'
+import { selected } from '../src/sql/statements.js'
+import { COLLECTIONS, decoded } from '../src/sql/tables.js'
+import { openSqliteStore } from '../src/sqlite/store.js'
+import { type Held, overlaps } from './devices.js'
+import { newFolder, runIn } from './folders.js'
+import { json, newHandler, testHere } from './handlers.js'
+import { MemoryStore } from './ledger/memory-store.js'
+import { AT, editing, grantOf, LIMITS, newId, span } from './ledger-bench.js'
+import { newDatabase } from './postgres.js'
+import { runSql } from './postgres-cluster.js'
+
+interface Opened {
+  ledger: Ledger
+  counter(database: string): Promise<CollectionRow | undefined>
+  grants(database: string): Promise<Held[]>
+  edit(database: string, change: Partial<CollectionRow> | undefined): Promise<void>
+}
+
+const ENOUGH = { ...LIMITS, databases: 1_000_000 }
+
+const COUNTER = `SELECT ${selected(COLLECTIONS)} FROM hilo_counters t WHERE t.database = `
+const HELD = `SELECT CAST(low AS INTEGER) AS low, CAST(high AS INTEGER) AS high FROM hilo_grants
+  WHERE high >= low AND database = `
+/** PostgreSQL gives a `bigint` as a text. */
+const NUMBERS = Object.entries(COLLECTIONS.columns).flatMap(([field, [, type]]) =>
+  /count|number/.test(type) ? [field] : [],
+)
+
+const counterIn = (rows: unknown[]): CollectionRow | undefined =>
+  decoded<Record<string, unknown>>(COLLECTIONS as never, rows).map(
+    (row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([field, value]) => [
+          field,
+          value !== null && NUMBERS.includes(field) ? Number(value) : value,
+        ]),
+      ) as unknown as CollectionRow,
+  )[0]
+
+/** What a refusal says to do. */
+const floorIn = (message: string): number => Number(/raise-floor \S+ \S+ (\d+)/.exec(message)![1])
+
+const keyOf = (database: string) => ({ database, collection: 'orders' })
+
+const STORES: [string, number, () => Promise<Opened>][] = [
+  [
+    'memory',
+    6000,
+    async () => {
+      const store = new MemoryStore()
+      return {
+        ledger: createLedger(store, ENOUGH, new Map()),
+        counter: async (database) => store.collections.get(`${database}\norders`),
+        grants: async (database) =>
+          [...store.grants.values()].filter(
+            (row) => row.database === database && row.high >= row.low,
+          ),
+        edit: async (database, change) => store.edit(COLLECTIONS.name, keyOf(database), change),
+      }
+    },
+  ],
+  [
+    'SQLite',
+    sizeOf('LEDGER_RUNS'),
+    async () => {
+      const dataDir = newFolder()
+      const ledger = await openLedger({ create: true, dataDir, limits: ENOUGH })
+      const db = new DatabaseSync(join(dataDir, 'hilo.db'))
+      return {
+        ledger,
+        counter: async (database) => counterIn(db.prepare(`${COUNTER}?`).all(database)),
+        grants: async (database) => db.prepare(`${HELD}?`).all(database) as unknown as Held[],
+        edit: async (database, change) => db.exec(editing(COLLECTIONS, keyOf(database), change)),
+      }
+    },
+  ],
+  [
+    'PostgreSQL',
+    sizeOf('LEDGER_RUNS') / 5,
+    async () => {
+      const databaseUrl = await newDatabase()
+      return {
+        ledger: await openLedger({ create: true, databaseUrl, limits: ENOUGH }),
+        counter: async (database) =>
+          counterIn((await runSql(databaseUrl, `${COUNTER}'${database}'`)).rows),
+        grants: async (database) => (await runSql(databaseUrl, `${HELD}'${database}'`)).rows,
+        edit: async (database, change) =>
+          void (await runSql(databaseUrl, editing(COLLECTIONS, keyOf(database), change))),
+      }
+    },
+  ],
+]
+
+const FIELDS = ['max', 'highWater', 'free', 'freeCount', 'serial', 'forgotten'] as const
+
+const step = fc.record({
+  kind: fc.constantFrom(
+    ...(['claim', 'claim', 'plain', 'two', 'giveBack', 'giveBack', 'spent'] as const),
+    ...(['prune', 'setBack', 'setBack', 'delete', 'raise', 'write'] as const),
+  ),
+  which: fc.nat(),
+  size: fc.integer({ min: 1, max: 40 }),
+  /** Fields that go back. */
+  fields: fc.oneof(fc.constant([...FIELDS]), fc.subarray([...FIELDS], { minLength: 1 })),
+})
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+interface Life {
+  database: string
+  grants: Grant[]
+  /** As the counter's row was after each step. */
+  before: CollectionRow[]
+}
+
+async function live(
+  { ledger, edit }: Opened,
+  { database, grants, before }: Life,
+  { kind, which, size, fields }: Step,
+): Promise<void> {
+  const key = keyOf(database)
+  const claim = async (...ids: (string | undefined)[]) => {
+    const wish = { ...key, count: size, lastMax: 0, serverTag: 'A', at: AT }
+    for (const outcome of await ledger.claim(ids.map((id) => ({ ...wish, id }))))
+      grants.push(grantOf(outcome))
+  }
+  const grant = grants[which % Math.max(1, grants.length)]
+  switch (kind) {
+    case 'claim':
+      return claim(newId())
+    case 'plain':
+      return claim(undefined)
+    case 'two':
+      return claim(newId(), newId())
+    case 'giveBack': {
+      if (!grant || grant.high < grant.low) return
+      const [end, last] = [grant.high, grant.low - 1 + (size % (grant.high - grant.low + 1))]
+      const back = await ledger.giveBack({ ...key, end, last, token: grant.token, at: AT })
+      if (back > 0) grant.high = last
+      return
+    }
+    case 'spent':
+      if (grant)
+        await ledger.checkIn({ database, id: newId(), at: AT, grants: [], spent: [grant.token] })
+      return
+    case 'prune':
+      return ledger.prune({ settledBefore: AT + 1, heardBefore: 0 })
+    case 'setBack': {
+      const row = before[which % Math.max(1, before.length)]
+      const change =
+        row &&
+        Object.fromEntries(
+          FIELDS.filter((each) => fields.includes(each)).map((each) => [each, row[each]]),
+        )
+      if (change) await edit(database, change)
+      return
+    }
+    case 'delete':
+      return size > 35 ? edit(database, undefined) : undefined
+    case 'raise':
+      await ledger.raiseFloor({ ...key, floor: size })
+      return
+    case 'write':
+      await ledger.write([{ ...key, max: which % 200 }])
+  }
+}
+
+describe.each(STORES)('%s', (_, numRuns, open) => {
+  let opened: Opened
+  afterAll(() => opened?.ledger.close())
+
+  test('a counter that goes back at random grants no number twice', async () => {
+    opened = await open()
+    const seen = { refusals: 0, grants: 0 }
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+        const life: Life = { database: newId(), grants: [], before: [] }
+        for (const each of steps) {
+          await live(opened, life, each).catch((error) => {
+            if (!(error instanceof CounterWentBack)) throw error
+            seen.refusals++
+          })
+          const [pair] = overlaps(await opened.grants(life.database))
+          if (pair) throw new Error(`after ${each.kind}: ${JSON.stringify(pair)}`)
+          const row = await opened.counter(life.database)
+          if (row) life.before.push(row)
+        }
+        seen.grants += life.grants.length
+        // Whatever has happened, the floor of a refusal leads out of it.
+        const again = () => live(opened, life, { ...steps[0]!, kind: 'two' })
+        await again().catch(async ({ message }) => {
+          await opened.ledger.raiseFloor({ ...keyOf(life.database), floor: floorIn(message) })
+          await again()
+        })
+        expect(overlaps(await opened.grants(life.database))).toEqual([])
+      }),
+      { numRuns },
+    )
+    expect(seen.refusals).toBeGreaterThan(0)
+    expect(seen.grants).toBeGreaterThan(numRuns)
+  })
+})
