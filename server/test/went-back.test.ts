@@ -5,22 +5,18 @@
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import fc from 'fast-check'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { sizeOf } from '../../test/support/sizes.js'
 import { type Grant, type Ledger, openLedger } from '../src/index.js'
-import { type BoundCollections, bindingKey } from '../src/ledger/collections.js'
 import { createLedger } from '../src/ledger/create-ledger.js'
 import { CounterWentBack } from '../src/ledger/errors.js'
-import type { RowStore } from '../src/ledger/row-store.js'
 import type { CollectionRow } from '../src/ledger/rows.js'
 import { selected } from '../src/sql/statements.js'
 import { COLLECTIONS, decoded } from '../src/sql/tables.js'
-import { openSqliteStore } from '../src/sqlite/store.js'
 import { type Held, overlaps } from './devices.js'
-import { newFolder, runIn } from './folders.js'
-import { json, newHandler, testHere } from './handlers.js'
+import { newFolder } from './folders.js'
 import { MemoryStore } from './ledger/memory-store.js'
-import { AT, editing, grantOf, LIMITS, newId, span } from './ledger-bench.js'
+import { AT, editing, grantOf, LIMITS, newId } from './ledger-bench.js'
 import { newDatabase } from './postgres.js'
 import { runSql } from './postgres-cluster.js'
 
@@ -60,7 +56,7 @@ const keyOf = (database: string) => ({ database, collection: 'orders' })
 const STORES: [string, number, () => Promise<Opened>][] = [
   [
     'memory',
-    6000,
+    sizeOf('LEDGER_RUNS'),
     async () => {
       const store = new MemoryStore()
       return {
