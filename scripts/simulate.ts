@@ -5,8 +5,8 @@
  *     npm run simulate                               100,000 schedules from a random seed
  *     npm run simulate -- --from 1 --schedules 500   as many, from a seed on
  *     npm run simulate -- --seed 42                  the whole schedule of one seed
- *     npm run simulate -- --word clock-with-disk     with a word that is switched off, because its
- *                                                    fault is known (known-faults.ts)
+ *     npm run simulate -- --word replica             with this event alone (words.ts), also if it
+ *                                                    is switched off, because its fault is known
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -25,17 +25,18 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     schedules: { type: 'string', default: '100000' },
     from: { type: 'string' },
-    word: { type: 'string', multiple: true, default: [] },
+    word: { type: 'string', multiple: true },
     'until-failure': { type: 'boolean', default: false },
     processes: { type: 'string', default: String(availableParallelism()) },
   },
 })
 
-const words = values.word.map(wordNamed)
+const words = values.word?.map(wordNamed)
+const more = words?.map((word) => ` --word ${word}`).join('') ?? ''
 
 if (values.seed !== undefined) {
   const [outcome] = await tell([Number(values.seed)], { words })
-  console.log(story(outcome!))
+  console.log(story(outcome!, more))
   process.exitCode = outcome!.violations.length > 0 ? 1 : 0
 } else
   await playAll(
@@ -52,7 +53,7 @@ async function playAll(schedules: number, from: number, processes: number): Prom
   let told = 0
   const progress = (soFar: Tally) => {
     for (const { seed, violation } of soFar.failed.slice(told))
-      console.log(`\n✗ ${violation.slice(0, 160)}\n  npm run simulate -- --seed ${seed}`)
+      console.log(`\n✗ ${violation.slice(0, 160)}\n  npm run simulate -- --seed ${seed}${more}`)
     told = soFar.failed.length
     showProgress(soFar, schedules, performance.now() - started)
   }
@@ -60,7 +61,7 @@ async function playAll(schedules: number, from: number, processes: number): Prom
     from,
     schedules,
     processes,
-    words,
+    ...(words && { words }),
     progress,
     ...(values['until-failure'] && { mostFailures: 1 }),
   })

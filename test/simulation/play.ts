@@ -17,7 +17,7 @@ export interface Play {
   from: number
   schedules: number
   processes?: number
-  /** Words that are switched on. */
+  /** Only these words (words.ts). */
   words?: readonly WordName[]
   /** No batch is begun after so many failures: more of them tell nothing new. */
   mostFailures?: number
@@ -43,7 +43,7 @@ export async function play({
   from,
   schedules,
   processes = availableParallelism(),
-  words = [],
+  words,
   mostFailures = 20,
   progress = () => {},
 }: Play): Promise<Tally> {
@@ -52,7 +52,7 @@ export async function play({
   let next = from
   const takeBatch = (): Batch | undefined => {
     if (next >= end || tally.failed.length >= mostFailures) return undefined
-    const batch = { from: next, count: Math.min(BATCH, end - next), words }
+    const batch = { from: next, count: Math.min(BATCH, end - next), ...(words && { words }) }
     next += batch.count
     return batch
   }

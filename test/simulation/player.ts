@@ -13,8 +13,8 @@ import { SqliteStorage } from './sqlite-storage.js'
 import { type WordName, Words } from './words.js'
 
 interface Task {
-  /** Words that are switched on. */
-  words?: readonly WordName[]
+  /** Only these words (words.ts). */
+  words?: readonly WordName[] | undefined
 }
 
 /** Seeds that follow one another. */
@@ -23,37 +23,41 @@ export interface Batch extends Task {
   count: number
 }
 
-/** One schedule in full. `onSqlite`: in SQLite, whatever its seed says. */
+/** One schedule in full. `onSqlite`: whether in SQLite, whatever its seed says. */
 export interface Told extends Task {
   told: number
   onSqlite?: boolean
 }
 
-/** One schedule in this many keeps the ledgers in SQLite, because that takes far longer. */
-const SQLITE_EVERY = 20
+/**
+ * Of the schedules with a server of our own, one in this many keeps its ledger in memory, and the
+ * others in SQLite, as a server without PostgreSQL does. That is more than a third of all.
+ */
+const IN_MEMORY_EVERY = 3
 
 const inMemory = new OwnServers(() => new MemoryStorage())
+const onDisk = new OwnServers(() => new SqliteStorage())
 
 process.on('message', async (asked: Batch | Told) => {
   process.send!('told' in asked ? await tell(asked) : await tallyOf(asked))
 })
+process.once('disconnect', () => onDisk.remove())
 
-async function tallyOf({ from, count, words = [] }: Batch) {
+async function tallyOf({ from, count, words }: Batch) {
   const tally = emptyTally()
   for (let seed = from; seed < from + count; seed++)
     add(tally, await tell({ told: seed, words }, false))
   return tally
 }
 
-const isOnSqlite = (seed: number, words: readonly WordName[]): boolean =>
-  seed % SQLITE_EVERY === 0 ||
-  ReplacedLedger.happens(seed, new Words(seed, chooseProfile(createRandom(seed)), words).profile)
-
 async function tell(
-  { told: seed, words = [], onSqlite = isOnSqlite(seed, words) }: Told,
+  { told: seed, words, onSqlite = seed % IN_MEMORY_EVERY > 0 }: Told,
   wantsTrace = true,
 ): Promise<Outcome> {
-  if (!onSqlite) return simulate(seed, inMemory, wantsTrace, words)
+  const { profile } = new Words(seed, chooseProfile(createRandom(seed)), words)
+  if (!ReplacedLedger.happens(seed, profile))
+    return simulate(seed, onSqlite ? onDisk : inMemory, wantsTrace, words)
+  // Its files are moved, so nobody else has them.
   const servers = new OwnServers(() => new SqliteStorage())
   try {
     return await simulate(seed, servers, wantsTrace, words)

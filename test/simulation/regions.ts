@@ -3,17 +3,15 @@
  * root, of which each is a device. A device of the app always asks the same region. The root may be
  * away for a while, and regions are started again.
  */
-import { createLedger } from '../../server/src/ledger/create-ledger.js'
-import type { Ledger } from '../../server/src/ledger/ledger.js'
-import { ALL_FROM_ROOT, openRegion } from '../../server/src/region/region.js'
 import { Checker } from './checker.js'
 import { SimulatedHeaders } from './http.js'
-import { LIMITS, MemoryStorage } from './ledger-storage.js'
+import { MemoryStorage } from './ledger-storage.js'
 import { OwnServer, type Witness } from './own-servers.js'
 import { isOneLedger } from './profile.js'
 import type { Realm } from './realm.js'
 import type { Actor, Scheduler } from './scheduler.js'
 import type { Simulation } from './simulation.js'
+import { SqliteStorage } from './sqlite-storage.js'
 import { SimAbortController, SimAbortSignal } from './targets.js'
 import type { Word } from './words.js'
 
@@ -44,35 +42,20 @@ export const region: Word = {
   heal: ({ rootIsAway }) => rootIsAway.clear(),
 }
 
-class RegionStorage extends MemoryStorage {
-  readonly #url: string
-  readonly #reserve: number
-
-  constructor(url: string, reserve: number) {
-    super()
-    this.#url = url
-    this.#reserve = reserve
-  }
-
-  override async open(): Promise<Ledger> {
-    const ledger = createLedger(this.store, LIMITS, ALL_FROM_ROOT)
-    return openRegion(ledger, this.store.devices, { url: this.#url, reserve: this.#reserve })
-  }
-}
+/** Where a region finds the root, which sees by it who asks. */
+const addressFrom = (node: string): string => `https://${node.toLowerCase()}.test`
 
 /** Starts both regions, and the root above them. */
 export async function startRegions(simulation: Simulation, witness: Witness): Promise<OwnServer> {
   const { random, servers, scheduler, networkActor, rootIsAway } = simulation
   const [first] = simulation.profile.nodes as [string]
   const hit = (fault: string) => simulation.hit(fault)
-  const root = (await OwnServer.start(first, new MemoryStorage())).enter({
-    random,
-    witness: witnessOfRoot(simulation),
-    hit,
-  })
+  const rootServer = await OwnServer.start(first, new MemoryStorage())
+  const root = rootServer.enter({ random, witness: witnessOfRoot(simulation), hit })
   const regionAt = async (node: string) => {
-    const storage = new RegionStorage(`https://${node}.test`.toLowerCase(), random.pick(RESERVES))
-    const server = await OwnServer.start(first, storage)
+    const upstream = { url: addressFrom(node), reserve: random.pick(RESERVES) }
+    const server = await OwnServer.start(first, new SqliteStorage({ upstream }))
+    simulation.atEnd.push(() => server.remove())
     return server.enter({ random, witness, hit })
   }
   Object.assign((networkActor.realm as Realm).globals, {
@@ -81,7 +64,7 @@ export async function startRegions(simulation: Simulation, witness: Witness): Pr
     AbortSignal: SimAbortSignal,
     async fetch(address: string, init: RequestInit = {}) {
       const url = new URL(address)
-      const node = [...servers.keys()].find((each) => url.host === `${each}.test`.toLowerCase())!
+      const node = [...servers.keys()].find((each) => addressFrom(each) === url.origin)!
       const reply = rootIsAway.has(node)
         ? undefined
         : await root.handle({

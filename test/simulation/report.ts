@@ -119,15 +119,18 @@ export function merge(tally: Tally, other: Tally): void {
 export const neverHit = ({ hits }: Tally): string[] =>
   EXPECTED_HITS.filter((name) => !hits.has(name))
 
-/** Everything about one schedule, and how to see it again. */
-export function story({ seed, profile, violations, trace }: Outcome): string {
+/**
+ * Everything about one schedule, and how to see it again.
+ * @param more words of the command line
+ */
+export function story({ seed, profile, violations, trace }: Outcome, more = ''): string {
   const { faults, ...rest } = profile
   return [
     `Seed ${seed}: ${JSON.stringify(rest)}, faults: ${[...faults].join(', ') || 'none'}`,
     ...(trace ?? []),
     '',
     ...violations.map((violation) => `✗ ${violation}`),
-    violations.length > 0 ? `Replay: npm run simulate -- --seed ${seed}` : 'Nothing wrong.',
+    violations.length > 0 ? `Replay: npm run simulate -- --seed ${seed}${more}` : 'Nothing wrong.',
   ].join('\n')
 }
 

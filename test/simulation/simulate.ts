@@ -40,7 +40,7 @@ export async function simulate(
   seed: number,
   ownServers: OwnServers,
   wantsTrace = false,
-  words: readonly WordName[] = [],
+  words?: readonly WordName[],
 ): Promise<Outcome> {
   const trace: string[] | undefined = wantsTrace ? [] : undefined
   const simulation = new Simulation(seed, `s${++schedules}`, trace, words)

@@ -54,6 +54,8 @@ export class Simulation {
   readonly devices: Device[] = []
   /** Milliseconds that the servers' clocks are ahead. */
   serverClockError = 0
+  /** Removes what this world has on the disk. */
+  readonly atEnd: (() => Promise<void>)[] = []
   /** Regions whose root does not answer. */
   readonly rootIsAway = new Set<string>()
   /** Nodes that refuse connections. */
@@ -91,18 +93,18 @@ export class Simulation {
   /** May the ledger become another one while servers use it? */
   readonly replacedLedger: ReplacedLedger | undefined
 
-  /** @param on words that are switched on */
+  /** @param words of words.ts; absent: as its seed says */
   constructor(
     seed: number,
     database: string,
     trace: string[] | undefined,
-    on: readonly WordName[] = [],
+    words?: readonly WordName[],
   ) {
     this.random = createRandom(seed)
     this.scheduler = new Scheduler(this.random)
     this.scheduler.trace = trace
     this.database = database
-    this.words = new Words(seed, chooseProfile(this.random), on)
+    this.words = new Words(seed, chooseProfile(this.random), words)
     this.profile = this.words.profile
     if (Receipts.areMade(seed, this.profile))
       this.receipts = new Receipts(this, SERVER_URL, Receipts.haveRanges(seed))
@@ -136,6 +138,14 @@ export class Simulation {
   }
 
   async run(ownServers: OwnServers): Promise<void> {
+    try {
+      await this.#run(ownServers)
+    } finally {
+      for (const end of this.atEnd) await end()
+    }
+  }
+
+  async #run(ownServers: OwnServers): Promise<void> {
     for (const node of this.profile.nodes)
       this.servers.set(node, await startServer(this, node, ownServers))
     for (let i = 0; i < this.profile.devices; i++) this.addDevice(`d${i + 1}`)

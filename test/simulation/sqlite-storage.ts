@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { Ledger } from '../../server/src/index.js'
-import { openLedger } from '../../server/src/open-ledger.js'
+import { type LedgerOptions, openLedger } from '../../server/src/open-ledger.js'
 import { SQLITE_FILE } from '../../server/src/sql/schema.js'
 import { backUp } from '../../server/src/sqlite/backup.js'
 import { connectTo } from '../../server/src/sqlite/connection.js'
@@ -22,9 +22,19 @@ export class SqliteStorage implements LedgerStorage {
   readonly #file = join(this.#folder, SQLITE_FILE)
   #files = 0
   #isMade = false
+  readonly #options: LedgerOptions
+
+  /** @param options of its ledger, besides the place */
+  constructor(options: LedgerOptions = {}) {
+    this.#options = options
+  }
 
   async open(): Promise<Ledger> {
-    const ledger = await openLedger({ create: !this.#isMade, dataDir: this.#folder })
+    const ledger = await openLedger({
+      ...this.#options,
+      create: !this.#isMade,
+      dataDir: this.#folder,
+    })
     this.#isMade = true
     return ledger
   }
@@ -118,7 +128,12 @@ export class SqliteStorage implements LedgerStorage {
     renameSync(join(this.#place, 'unmounted'), this.#folder)
   }
 
-  forget(): void {}
+  forget(): void {
+    inFile(this.#file, (db) => {
+      const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()
+      for (const { name } of tables) if (name !== 'hilo_meta') db.exec(`DELETE FROM "${name}"`)
+    })
+  }
 
   remove(): void {
     rmSync(this.#place, { recursive: true, force: true })

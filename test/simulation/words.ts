@@ -41,7 +41,7 @@ export const WORDS = {
 
 export type WordName = keyof typeof WORDS
 
-/** Of the worlds that it fits, one in this many has a word. A word that is asked for: each one. */
+/** Of the worlds that it fits, one in this many has a word. */
 const EVERY = 8
 /** After how many moves it happens. */
 const MOVES = 8
@@ -52,13 +52,16 @@ export class Words {
   readonly profile: Profile
   readonly #spoken: { word: Word; random: Random }[] = []
 
-  /** @param on words that are switched on whatever is known of them */
-  constructor(seed: number, profile: Profile, on: readonly WordName[] = []) {
+  /**
+   * @param only the words, in every world that they fit. Absent: all that show no known fault, now
+   * and then
+   */
+  constructor(seed: number, profile: Profile, only?: readonly WordName[]) {
     this.profile = profile
     for (const [name, word] of Object.entries(WORDS) as [WordName, Word][]) {
       const random = createRandom(seed, streamOf(name))
       const isChosen = random.chance(1 / EVERY)
-      const isOn = on.includes(name) || (isChosen && !(name in KNOWN_FAULTS))
+      const isOn = only ? only.includes(name) : isChosen && !(name in KNOWN_FAULTS)
       if (!isOn || !word.fits(this.profile)) continue
       this.profile = { ...this.profile, ...word.world?.(this.profile, random) }
       this.#spoken.push({ word, random })
