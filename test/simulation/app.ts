@@ -54,6 +54,14 @@ const PATIENT = { timeout: Number.POSITIVE_INFINITY }
 /** More grants than a device remembers pages that hold numbers (64). */
 const GRANTS = 70
 
+/** Somebody asks for ids at this very moment, on each of these devices. */
+export function askAtOnce(simulation: Simulation, devices = simulation.devices): void {
+  for (const device of devices) {
+    const page = device.pages.find(({ isAlive }) => isAlive) ?? simulation.openPage(device)
+    callApp(simulation, page, 'nextIds')
+  }
+}
+
 export function callApp(simulation: Simulation, page: Page, which?: Action): void {
   const { random, scheduler, profile, checker } = simulation
   const tag = random.pick(profile.collections)

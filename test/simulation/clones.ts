@@ -4,7 +4,7 @@
  */
 import { type Range, size } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/core/state.js'
-import { callApp } from './app.js'
+import { askAtOnce, callApp } from './app.js'
 import { collectionOf } from './claims.js'
 import type { Device } from './device.js'
 import { OwnServer, SOMEBODY } from './own-servers.js'
@@ -24,7 +24,8 @@ export function cloneProfile(simulation: Simulation, original: Device): void {
   const page = original.pages.find(({ isAlive }) => isAlive)
   const isQuiet = isCalm(simulation) && profile.nodes.length === 1
   if (!page || !isQuiet || random.chance(0.3)) {
-    copyProfile(simulation, original)
+    const copy = copyProfile(simulation, original)
+    if (copy) askAtOnce(simulation, [original, copy])
     return
   }
   callApp(simulation, page, 'nextIds')
@@ -32,8 +33,7 @@ export function cloneProfile(simulation: Simulation, original: Device): void {
   scheduler.post(driver, CLOSED_MS, `${original.name} and a copy of it start`, () => {
     close(original)
     const copy = copyProfile(simulation, original)
-    for (const device of [original, copy ?? []].flat())
-      callApp(simulation, simulation.openPage(device), 'nextIds')
+    askAtOnce(simulation, [original, copy ?? []].flat())
   })
 }
 

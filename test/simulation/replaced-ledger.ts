@@ -3,6 +3,7 @@
  * somebody else, none at all, or a file that the next start does not find. Nothing that the server
  * had granted may be granted once more, so the checker is told nothing of all this.
  */
+import { askAtOnce } from './app.js'
 import { OwnServer } from './own-servers.js'
 import type { Profile } from './profile.js'
 import type { Random } from './random.js'
@@ -114,8 +115,10 @@ export class ReplacedLedger {
     this.#isUnderWay = true
     scheduler.post(actor, 0, what, async () => {
       const end = await begin()
+      askAtOnce(this.#simulation)
       const ends = async () => {
         await end?.()
+        askAtOnce(this.#simulation)
         this.#isUnderWay = false
       }
       scheduler.post(actor, this.#random.between(1, LONGEST_MS), `no longer: ${what}`, ends)

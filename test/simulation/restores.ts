@@ -3,6 +3,7 @@
  * forget, and until when. When a device proves it, the node stops until the operator raises its
  * floors.
  */
+import { askAtOnce } from './app.js'
 import { OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
@@ -34,6 +35,7 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
           checker.mayComeBack(seriesOf(range), device.name, range, true)
       }
     await server.restore(backup.copy)
+    askAtOnce(simulation)
   })
 }
 

@@ -4,7 +4,7 @@
  * then: what it had heard of must not be issued again.
  */
 import type { DeviceState } from '../../src/core/state.js'
-import { callApp } from './app.js'
+import { askAtOnce } from './app.js'
 import type { Device } from './device.js'
 import { Disk } from './disk.js'
 import type { Twice } from './excuses.js'
@@ -64,7 +64,7 @@ export function backUpOrGoBack(
     if (answeredAt !== undefined) device.answeredAt.set(series, answeredAt)
     judge(simulation, device, state, backup.leased, answeredAt)
   }
-  callApp(simulation, simulation.openPage(device), 'nextIds')
+  askAtOnce(simulation, [device])
 }
 
 /**
