@@ -220,6 +220,14 @@ describe('a budget', () => {
     expect((await shop.steal(NEXT, claimOf(['orders'], 500_000))).status).toBe(201)
   })
 
+  test('does not pay for a claim that finds no place to wait in', async () => {
+    const { steal } = await newShop({}, { waiting: 1, numbersPerHour: 64 })
+    const both = await Promise.all([1, 2].map(() => steal(NEXT, claimOf(['orders']))))
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 429])
+    expect((await steal(NEXT, claimOf(['orders']))).status).toBe(201)
+    expect((await steal(NEXT, claimOf(['orders'], 1))).status).toBe(429)
+  })
+
   test('is for tokens: a server without them has none', async () => {
     const { ask } = await newHandler({ limits: { requestsPerHour: 1, numbersPerHour: 1 } })
     expect(await through(5, () => ask(NEXT, claimOf(['orders'])))).toBe(5)

@@ -1,6 +1,6 @@
 /** What a ledger promises about what is dropped: names go, and no number of before comes back. */
 import { expect } from 'vitest'
-import { AT, newId, type Promises, span } from './ledger-bench.js'
+import { AT, DAY_MS, newId, type Promises, span } from './ledger-bench.js'
 
 export function describeDrops(promise: Promises): void {
   promise(
@@ -25,6 +25,17 @@ export function describeDrops(promise: Promises): void {
       expect(await ledger.status()).toContainEqual(
         expect.objectContaining({ database, collection: 'orders', grants: 2, outstanding: 64 }),
       )
+    },
+  )
+
+  promise(
+    'what was forgotten of a dropped collection goes, too: a device that comes back holds nothing',
+    async ({ ledger, database, take, checkIn }) => {
+      const [held, kept] = [await take(), await take({ collection: 'lines' })]
+      await ledger.prune({ settledBefore: AT, heardBefore: AT + DAY_MS })
+      await ledger.drop({ database, collection: 'orders', at: AT })
+      expect(await checkIn(newId(), held.token)).toEqual(['superseded'])
+      expect(await checkIn(newId(), kept.token)).toEqual([expect.objectContaining({ high: 32 })])
     },
   )
 

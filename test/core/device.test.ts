@@ -56,6 +56,16 @@ describe('settling a note', () => {
     },
   )
 
+  test('of an exchange that is given up takes back what it offered, and what was sent stays', () => {
+    const offer = { page: 'page1', range: range(1, 8, { token: 't' }) }
+    const sent = { ...offer, id: 'page1:orders:0.0', isSent: true } as const
+    const before = { ...offer, id: 'page1:orders:1.0', isSent: true } as const
+    const aside = { ...offer, id: 'page1:orders:0.1', range: range(9, 16) }
+    const state = { ...holding(), offers: [sent, before, aside] }
+    const note = { exchange: 'page1:orders:0', takeBack: [before.id] }
+    expect(settle(state, [note])).toMatchObject({ ranges: [aside.range], offers: [sent, before] })
+  })
+
   test('of a lease whose rest was sent back keeps that rest away from everybody', () => {
     const state = settle(leased(), [{ lease: 'L', next: 6, givenBack: true }])
     expect(state).toMatchObject({ ranges: [], leases: [], offers: [], issued: 5 })

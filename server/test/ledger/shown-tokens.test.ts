@@ -21,3 +21,16 @@ test('the numbers of a copied grant leave their line once, whoever shows its tok
   expect(show('b')).toEqual(['superseded', 'superseded'])
   expect([...progress.lines.values()][0]).toBe(after)
 })
+
+test.each([
+  ['no number that the other has not told of', 37, 1],
+  ['one number more than the other has told of', 38, 2],
+])('of a copy that has used %s, the other keeps its token or not', (_, next, tokenVersion) => {
+  const copied = grantOf({ low: 33, high: 64, firstHigh: 64, issued: 36, tokenVersion: 1 })
+  const rows = rowsOf({ grants: [copied], collections: [collectionOf({ max: 64 })] })
+  const old = { token: TOKENS.write({ ...copied, tokenVersion: 0 }), next }
+  const shown = readShown([old], 'shop', TOKENS)
+  const showing = { database: 'shop', id: 'a', at: 7, shown }
+  const { grants } = showTokens(rows, newProgress(), showing, TOKENS)
+  expect(grants.get(copied.id)).toMatchObject({ issued: 64, tokenVersion })
+})

@@ -1,6 +1,6 @@
 /** A page that hands all it is leased on, as a region does. */
 import { expect, test } from 'vitest'
-import { answered, ask, newPage, takeAll } from '../../../src/core/page/page.js'
+import { answered, ask, cutTo, giveUp, newPage, takeAll } from '../../../src/core/page/page.js'
 import { range } from '../../support/ranges.js'
 
 test('all that a page holds is taken at once, and the next exchange says that it is used', () => {
@@ -19,4 +19,23 @@ test('all that a page holds is taken at once, and the next exchange says that it
     { lease: 'p:1.0', next: 5 },
     { lease: 'p:1.1', next: 13 },
   ])
+})
+
+test('an answer settles what its request told, and not what became of the same lease since', () => {
+  const page = newPage('p')
+  const wish = { want: 8, offer: false }
+  const nothing = { leases: [], offers: [], outstanding: [] }
+  const lease = { id: 'p:1.0', page: 'p', range: range(1, 12) }
+  answered(page, ask(page, { id: 'p:1', ...wish }), { ...nothing, leases: [lease] })
+  page.queue.take()
+  cutTo(page, 7)
+  const request = ask(page, { id: 'p:2', ...wish })
+  expect(request.cuts).toEqual([{ lease: lease.id, to: 8 }])
+  giveUp(page)
+  answered(page, request, nothing)
+  const later = ask(page, { id: 'p:3', ...wish })
+  expect(later.cuts).toEqual([])
+  expect(later.notes).toContainEqual({ lease: lease.id, next: 2 })
+  answered(page, later, nothing)
+  expect(ask(page, { id: 'p:4', ...wish }).notes).toEqual([])
 })
