@@ -62,6 +62,22 @@ describe('release of everything', () => {
   })
 })
 
+test('release of everything reaches what only earlier pages used, however alike it is', async () => {
+  const earlier = shop.open().hilo
+  await earlier.reserve({ orders: 32, invoices: 32 })
+  await earlier.reserve('orders', 32, { database: 'South' })
+  await earlier.close()
+  const other = shop.open({ identityPartsSeparator: '-' }).hilo
+  await other.reserve('orders', 32)
+  await other.close()
+  const { hilo } = shop.open()
+  await hilo.reserve('orders', 32)
+  await hilo.release()
+  await quiet()
+  const left = (await shop.ledger.status()).map(({ outstanding }) => outstanding)
+  expect(left).toEqual([0, 0, 0])
+})
+
 test('release asks the server only for collections that hold numbers', async () => {
   const device = shop.open().hilo
   const empty = Array.from({ length: 60 }, (_, i) => `c${i}`)

@@ -156,6 +156,19 @@ describe('a page that starts', () => {
     expect(world.source.checkIns).toHaveLength(1)
   })
 
+  test('after one that has just checked in does so itself after three hours', async () => {
+    const world = await yesterday()
+    const { owner } = ownerIn(world)
+    await lease(owner, 0)
+    await flush()
+    owner.close()
+    await lease(ownerIn(world).owner, 0)
+    await world.pass(3 * HOURS - 1)
+    expect(world.source.checkIns).toHaveLength(1)
+    await world.pass(1)
+    expect(world.source.checkIns).toHaveLength(2)
+  })
+
   test('never checks in with a server that gives no tokens', async () => {
     const world = new FakeWorld({ source: new FakeSource(false) })
     const { owner } = ownerIn(world)

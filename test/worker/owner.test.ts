@@ -174,6 +174,12 @@ describe('release', () => {
     expect(held).toEqual([[], []])
   })
 
+  test('sends also a single number back', async () => {
+    const world = await holding(new FakeSource(false), range(7, 7))
+    must(await ownerIn(world).owner.release(target, release()))
+    expect(world.source.returns).toEqual([range(7, 7)])
+  })
+
   test('sends nothing a second time, even when the first outcome is unknown', async () => {
     const world = await holding(new FakeSource(false), range(1, 10))
     world.source.onGiveBack = () => {
@@ -233,6 +239,15 @@ describe('release', () => {
     expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
     expect(world.source.returns).toEqual([range(40, 50), range(20, 30)])
     expect(await world.stored()).toMatchObject({ ranges: [range(1, 10)], offers: [] })
+  })
+
+  test('goes on behind a range that the server refuses', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
+    world.source.onGiveBack = ({ from }) => {
+      if (from === 20) throw new HiloError('server-refused', 'No.', { status: 403 })
+    }
+    must(await ownerIn(world).owner.release(target, release()))
+    expect(world.source.returns).toEqual([range(20, 30), range(1, 10)])
   })
 
   test('keeps what another node granted, for only that node may have it back', async () => {

@@ -4,9 +4,11 @@
  */
 import { expect, test, vi } from 'vitest'
 import { createLedger } from '../../src/ledger/create-ledger.js'
+import { prune } from '../../src/ledger/prune.js'
 import { AT, LIMITS, newId } from '../ledger-bench.js'
 import { describeLedger } from '../ledger-contract.js'
 import { MemoryStore } from './memory-store.js'
+import { collectionOf, grantOf, rowsOf } from './steps.js'
 
 describeLedger('ledger in memory', async () => {
   const store = new MemoryStore()
@@ -32,4 +34,12 @@ test('a series that begins while another gets a range has none of its numbers', 
     return store.change(transaction)
   })
   expect(await give('A')).toMatchObject({ refused: 'overlap', letter: 'B' })
+})
+
+test('a grant of which the server has heard since it was found to be old is not forgotten', () => {
+  const old = { settledBefore: 5, heardBefore: 5 }
+  const heardAt = (time: number) =>
+    rowsOf({ grants: [grantOf({ heardAt: time })], collections: [collectionOf()] })
+  expect(prune(heardAt(4), old).answer).toBe(1)
+  expect(prune(heardAt(5), old).answer).toBe(0)
 })
