@@ -29,7 +29,8 @@ export function requireCommitted(folders: readonly string[]): void {
   const changed = git('status', '--porcelain', '--', ...folders)
   if (changed)
     throw new Error(
-      `A figure is written with the commit that it is of, and this is not committed:\n${changed}\n` +
+      'A figure is written with the commit that it is of, and this is not ' +
+        `committed:\n${changed}\n` +
         'Commit it first, or leave out --write.',
     )
 }

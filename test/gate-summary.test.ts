@@ -57,7 +57,7 @@ test('a test that passed at its second try has failed', () => {
   expect(said).toEqual(['Failed before it passed: a.test.ts: an id once', '1 passed, 1 failed'])
 })
 
-test('a test that is left out for a program that could not be got is told, and is no failure', () => {
+test('a test left out for a program that could not be got is told, and is no failure', () => {
   const fullName = 'a pooler (left out: PgBouncer is not installed)'
   const { status, said } = summary([[passed, { fullName, status: 'skipped' }]], {
     absent: ['PgBouncer'],

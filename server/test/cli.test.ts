@@ -732,7 +732,8 @@ describe('series', () => {
 })
 
 test.skipIf(!mayMapUsers)(
-  `closing a series as a user without a name: --by is asked for${mayMapUsers ? '' : ' (left out: users cannot be mapped here)'}`,
+  'closing a series as a user without a name: --by is asked ' +
+    `for${mayMapUsers ? '' : ' (left out: users cannot be mapped here)'}`,
   async () => {
     const data = newFolder()
     await (await openLedger({ create: true, dataDir: data })).close()

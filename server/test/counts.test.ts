@@ -170,7 +170,7 @@ test('on SQLite', async () => {
 
 test('on PostgreSQL', async () => {
   const seen: string[] = []
-  const ask = await handlerOn({ databaseUrl: await newDatabase() })
+  const ask = await handlerOn({ databaseUrl: await newDatabase({ hasPath: true }) })
   watchPostgres((text) => seen.push(text))
   expect(await costsOf(ask, seen)).toEqual(IN_POSTGRES)
 })

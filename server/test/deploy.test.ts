@@ -179,7 +179,8 @@ describe('the Dockerfile', () => {
   })
 
   test.skipIf(!mayMount)(
-    `serves as nobody, on a root file system that is read-only${mayMount ? '' : ' (left out: mounts are not permitted)'}`,
+    'serves as nobody, on a root file system that is ' +
+      `read-only${mayMount ? '' : ' (left out: mounts are not permitted)'}`,
     async () => {
       const data = newFolder()
       mkdirSync(join(data, 'hilo-data'))

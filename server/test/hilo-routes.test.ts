@@ -1,6 +1,6 @@
 /**
- * The HiLo routes: what our own client sends beside RavenDB’s protocol. That the protocol is answered
- * as RavenDB answers it is in wire.test.ts.
+ * The HiLo routes: what our own client sends beside RavenDB’s protocol. That the protocol is
+ * answered as RavenDB answers it is in wire.test.ts.
  */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

@@ -103,7 +103,7 @@ test('a token that another secret has signed proves nothing; it is counted', asy
   )
 })
 
-test('a range that was given after the backup goes to no other till, once a number is heard of', async () => {
+test('a range given after the backup goes to no other till, once a number is heard', async () => {
   const [lost, restored] = [newFolder(), newFolder()]
   const at = Date.now()
   const database = 'Shop'

@@ -163,7 +163,8 @@ const mayMount =
   spawnSync('unshare', [...MOUNTING, 'mount --bind /dev/null /dev/null']).status === 0
 
 test.skipIf(!mayMount)(
-  `a file that is mounted without its folder is refused${mayMount ? '' : ' (left out: mounts are not permitted)'}`,
+  'a file that is mounted without its folder is ' +
+    `refused${mayMount ? '' : ' (left out: mounts are not permitted)'}`,
   async () => {
     const dataDir = newFolder()
     await (await openLedger({ create: true, dataDir })).close()

@@ -48,8 +48,8 @@ export type HiloErrorCode =
   /** The name of a collection that cannot be used, or what names none. Correct the call. */
   | 'invalid-collection'
   /**
-   * A count, an option or another argument that cannot be used, or what `formatId` makes of a number.
-   * Correct it.
+   * A count, an option or another argument that cannot be used, or what `formatId` makes of a
+   * number. Correct it.
    */
   | 'invalid-argument'
   /**

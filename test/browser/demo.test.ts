@@ -63,7 +63,7 @@ test('the smallest demo makes an id', async () => {
   await page.waitForSelector('li:text("tickets/1-A")')
 })
 
-test('after one visit the desk loads without its server, and its orders are sent later', async () => {
+test('after a visit the desk loads without its server, and its orders are sent later', async () => {
   const { page, context, url, stop, start, table } = await openDesk()
   await create(page, 'Harbour Café')
   await seen(page, 'orders/1-A', 'sent')

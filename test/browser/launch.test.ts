@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { atMostTwice } from './launch.js'
 
-test('a launch that is repeated is told with its reason, and a second failure is final', async () => {
+test('a repeated launch is told with its reason, and a second failure is final', async () => {
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   onTestFinished(() => write.mockRestore())
   const launch = vi.fn().mockRejectedValueOnce('no display').mockResolvedValueOnce('a browser')

@@ -62,7 +62,7 @@ describe('release of everything', () => {
   })
 })
 
-test('release of everything reaches what only earlier pages used, however alike it is', async () => {
+test('release of everything reaches what only earlier pages used, however alike', async () => {
   const earlier = shop.open().hilo
   await earlier.reserve({ orders: 32, invoices: 32 })
   await earlier.reserve('orders', 32, { database: 'South' })

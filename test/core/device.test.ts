@@ -56,7 +56,7 @@ describe('settling a note', () => {
     },
   )
 
-  test('of an exchange that is given up takes back what it offered, and what was sent stays', () => {
+  test('of an exchange given up takes back what it offered, and what was sent stays', () => {
     const offer = { page: 'page1', range: range(1, 8, { token: 't' }) }
     const sent = { ...offer, id: 'page1:orders:0.0', isSent: true } as const
     const before = { ...offer, id: 'page1:orders:1.0', isSent: true } as const

@@ -1,4 +1,4 @@
-/** Follows docs/document-numbers.md where a person acts at the server: its commands run in a shell. */
+/** Follows docs/document-numbers.md where a person acts at the server: its commands run. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** A measured figure names the commit it is of, and a size in prose is the budget that is enforced. */
+/** A measured figure names its commit, and a size in prose is the budget that is enforced. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readFigures } from '../../bench/written.js'

@@ -1,7 +1,7 @@
 /**
  * Another ledger answers at the address of the first. The word `ledger-anew`: it was begun in the
- * place of the first. The word `replica`: it runs beside the first, and each request goes to either.
- * The checker is told nothing of this: a number must not be granted to two devices.
+ * place of the first. The word `replica`: it runs beside the first, and each request goes to
+ * either. The checker is told nothing of this: a number must not be granted to two devices.
  */
 import type { Device } from './device.js'
 import { OwnServer } from './own-servers.js'

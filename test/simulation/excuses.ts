@@ -37,7 +37,8 @@ export const TWICE = allowed({
   ],
   'granted again after a copy gave them back': [
     WHY,
-    'What the first copy gave back may have been granted to a third device, which can issue it, too.',
+    'What the first copy gave back may have been granted to a third device, which can ' +
+      'issue it, too.',
   ],
   'issued by a copy before all of its pages had heard of it': [
     WHY,
@@ -74,7 +75,8 @@ export const TWICE = allowed({
   ],
   'given back late, after a restore made their token valid again': [
     WHY,
-    'It also takes old tokens for valid: a give-back that comes late can free numbers that others ' +
+    'It also takes old tokens for valid: a give-back that comes late can free numbers ' +
+      'that others ' +
       'were granted, or that its own device went on using.',
   ],
   // RavenDB nodes.
@@ -113,21 +115,25 @@ export const LOST = allowed({
   ],
   'power cut': [
     WHY,
-    'After a crash between two steps, the number has its old owner, its new owner, or none (a gap).',
+    'After a crash between two steps, the number has its old owner, its new owner, or ' +
+      'none (a gap).',
   ],
   'service worker stopped': [WHY, 'its lease is a gap: at most 16 numbers when it was idle'],
   'closed while busy': [WHY, 'what a page that is silent now held is a gap'],
   'gone while busy': [
     WHY,
-    'After a crash between two steps, the number has its old owner, its new owner, or none (a gap).',
+    'After a crash between two steps, the number has its old owner, its new owner, or ' +
+      'none (a gap).',
   ],
   'unmounted while busy': [
     WHY,
-    'After a crash between two steps, the number has its old owner, its new owner, or none (a gap).',
+    'After a crash between two steps, the number has its old owner, its new owner, or ' +
+      'none (a gap).',
   ],
   'worker lost': [
     WHY,
-    'After a crash between two steps, the number has its old owner, its new owner, or none (a gap).',
+    'After a crash between two steps, the number has its old owner, its new owner, or ' +
+      'none (a gap).',
   ],
   // Storage.
   'storage evicted': [
@@ -150,7 +156,8 @@ export const LOST = allowed({
   ],
   'copied by somebody': [
     WHY,
-    'once a copy is found, the server grants to nobody what came back, or will come back, of that ' +
+    'once a copy is found, the server grants to nobody what came back, or will come ' +
+      'back, of that ' +
       'grant',
   ],
   'claimed by somebody': ['README.md', 'Ids are unique, not consecutive'],

@@ -18,7 +18,8 @@ export interface KnownFault {
 export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
   'clock-with-disk': {
     fault:
-      'A device whose clock goes back together with its storage takes an old answer for a new one, ' +
+      'A device whose clock goes back together with its storage takes an old answer for ' +
+      'a new one, ' +
       'asks nothing, and makes again what the server had heard of.',
     seed: 24,
     says: /^\S+ \d+ was issued by (\w+), but \1 had issued it$/,

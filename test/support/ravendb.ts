@@ -15,7 +15,8 @@ import { ravenDb } from './ravendb-install.js'
 export const ravenMissing: string | undefined =
   process.env.RAVENDB_URL || isInstalled(ravenDb)
     ? undefined
-    : `${ravenDb.title} is not installed: CI=true npx tsx scripts/prepare-tests.ts does it; or give RAVENDB_URL`
+    : `${ravenDb.title} is not installed: CI=true npx tsx scripts/prepare-tests.ts does ` +
+      'it; or give RAVENDB_URL'
 
 /** A test's title says what it is left out for. */
 export const unlessRaven = ravenMissing ? ` (left out: ${ravenMissing})` : ''

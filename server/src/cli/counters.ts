@@ -168,7 +168,8 @@ async function raised(
   const next = await nextValue(query, counter)
   const statement = raiseStatement(counter, value)
   const why =
-    `The highest id in ${nameOfColumn(ids)} is ${highest}, the highest granted here ${highWater}; ` +
+    `The highest id in ${nameOfColumn(ids)} is ${highest}, the highest granted here ` +
+    `${highWater}; ` +
     `${nameOf(counter)} gives ${next} next`
   const effect =
     next >= value

@@ -82,7 +82,8 @@ function planOf(found: Series, planned: Series): string {
   const others = after.filter((each) => each !== stated && !isBare(each))
   const lines = [
     `Series ${letter} of '${collection}' goes from ${nameOf(found)} to ${nameOf(planned)}.`,
-    `The next document${isBare(stated) ? '' : ofPeriod} is ${nextOf(letter, highest(stated, after), isBare(stated))}.`,
+    `The next document${isBare(stated) ? '' : ofPeriod} is ` +
+      `${nextOf(letter, highest(stated, after), isBare(stated))}.`,
     `You say that number ${last}${ofPeriod} is the last one made. The server has heard of ` +
       `${heard === undefined ? `no number${ofPeriod}` : `numbers up to ${heard}`}.`,
     others.length > 0 &&

@@ -97,7 +97,8 @@ function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
   switch (refusal.refused) {
     case 'heard':
       return (
-        `Series ${refusal.letter} has numbers from ${refusal.from} to ${refusal.to}, as the server ` +
+        `Series ${refusal.letter} has numbers from ${refusal.from} to ${refusal.to}, as ` +
+        'the server ' +
         'was told, and a number is given once. Give numbers that no series has. After a restore, ' +
         'a range that was lost goes to the series that had it, as it was.'
       )

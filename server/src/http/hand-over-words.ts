@@ -69,7 +69,8 @@ function whichPeriod(
 ): string {
   if (known.length === 0)
     return asked
-      ? `The server has heard of no number of series ${letter}, so ${visible(asked)} is no period ` +
+      ? `The server has heard of no number of series ${letter}, so ${visible(asked)} is ` +
+          'no period ' +
           `that it knows. If the last document has this period, say ${newPeriod(asked)}.`
       : `The server has heard of no number of series ${letter}, so it does not know whether its ` +
           `numbers have a period. Look at the last document. ${letter}-2027-000131 has the ` +

@@ -43,7 +43,9 @@ export const granting = (dialect: Dialect): string =>
     more: MORE,
     instead: {
       // guard: H20 no number is granted that another grant holds
-      high: `CASE WHEN ${nearest(dialect, 'high', CLEAR_TO)} >= n."low" THEN NULL ELSE n."high" END`,
+      high:
+        `CASE WHEN ${nearest(dialect, 'high', CLEAR_TO)} >= n."low" THEN NULL ELSE ` +
+        'n."high" END',
     },
   })
 

@@ -180,7 +180,8 @@ function loadingTexts(dialect: Dialect) {
     identities: finding(dialect, IDENTITIES, ['database', 'name'], {
       isLocked,
       more: `, coalesce((SELECT c.value FROM ${schema}.hilo_identity_claims c
-        WHERE c.database = t.database AND c.name = t.name ORDER BY c.value DESC LIMIT 1), 0) AS "answered"`,
+        WHERE c.database = t.database AND c.name = t.name
+        ORDER BY c.value DESC LIMIT 1), 0) AS "answered"`,
     }),
     grants: finding(dialect, GRANTS, ['id'], { isLocked }),
     returnedOf: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
@@ -214,7 +215,8 @@ function loadingTexts(dialect: Dialect) {
     seriesOf: finding(dialect, SERIES, ['database', 'collection'], { isLocked }),
     seriesNamed: finding(dialect, SERIES, ['database', 'collection', 'name']),
     settings: `SELECT m.key AS "key", m.value AS "value"
-      FROM ${dialect.rows('k', [['key', 'TEXT']])} CROSS JOIN ${schema}.hilo_meta m WHERE m.key = k."key"`,
+      FROM ${dialect.rows('k', [['key', 'TEXT']])}
+      CROSS JOIN ${schema}.hilo_meta m WHERE m.key = k."key"`,
     // After the grants: a grant that is pruned meanwhile is here.
     tombstones: finding(dialect, TOMBSTONES, ['id'], { isLocked }),
   }

@@ -62,7 +62,7 @@ test('a claim is granted one number of the collection that counts the letters', 
   })
 })
 
-test('a check-in of the newest token replaces it; of an older one, only what it told is kept', () => {
+test('a check-in of the newest token replaces it; of an older one, what it told is kept', () => {
   const rows = rowsOf({ grants: [grantOf({ ...letter, tokenVersion: 3 })], series: [row] })
   const { answer, changes } = checkInSeries(rows, checkIn, content(3), contextOf())
   expect(answer).toEqual({ token: TOKENS.write({ ...content(4), database: 'shop' }) })

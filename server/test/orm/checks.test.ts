@@ -79,7 +79,8 @@ const REFUSED: [
     'another increment',
     EFCORE,
     'CREATE SEQUENCE order_seq',
-    'shop/orders: Sequence public.order_seq moves by 1, but efcore with blockSize 10 needs it to move ' +
+    'shop/orders: Sequence public.order_seq moves by 1, but efcore with blockSize 10 ' +
+      'needs it to move ' +
       'by 10: blocks would overlap or leave gaps. ' +
       'Find out what EF Core is configured with, and correct strategy or blockSize here. ' +
       'Leave the sequence as it is: EF Core counts by it.',
@@ -208,7 +209,8 @@ const REFUSED: [
     { strategy: 'marten', entity: 'order', maxLo: 1000, maxId: 'int4' },
     'CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint); INSERT INTO mt_hilo ' +
       "VALUES ('Order', 4), ('Line', 0)",
-    "There is no row for public.mt_hilo.hi_value where entity_name = 'order'. The table has rows for " +
+    "There is no row for public.mt_hilo.hi_value where entity_name = 'order'. The table " +
+      'has rows for ' +
       "entity_name = 'Line'; entity_name = 'Order'. Set entity to the key that Marten uses: the " +
       "document's .NET type, as in Order. Another key would be a second counter, with the same " +
       'ids. If Marten has made no id yet, let it make one; or start once with --first, which ' +
@@ -219,7 +221,8 @@ const REFUSED: [
     TABLE,
     SEGMENTS,
     "There is no row for public.hibernate_sequences.next_val where sequence_name = 'Order'. Set " +
-      'segment to the key that Hibernate 5.3 and later uses: the pkColumnValue of the @TableGenerator',
+      'segment to the key that Hibernate 5.3 and later uses: the pkColumnValue of the ' +
+      '@TableGenerator',
   ],
   [
     'a key that is not there, among many',
@@ -353,7 +356,8 @@ describe('compared with the ids of the table', () => {
       'pooled beside pooled-lo',
       { ...POOLED_LO, strategy: 'hibernate-pooled' },
       pooledOrders(51, 51, 52),
-      'The highest id in public.orders.id is 52. With hibernate-pooled and blockSize 50, sequence ' +
+      'The highest id in public.orders.id is 52. With hibernate-pooled and blockSize 50, ' +
+        'sequence ' +
         'public.order_seq gives 52 next: ids would come twice.',
     ],
     [

@@ -334,7 +334,8 @@ describe('check', () => {
       await check({ ...options, collections: { Shop: { ...options.collections.Shop, parts } } }),
     ).toBe(
       'shop/parts  the ranges of parts in RavenDB database Shop: it answers\n' +
-        'shop/orders  efcore on sequence public.order_seq with blockSize 10: the next ids are 51 to ' +
+        'shop/orders  efcore on sequence public.order_seq with blockSize 10: the next ' +
+        'ids are 51 to ' +
         '60; not compared with the ids in use (--table orders.id, or `ids` of the collection)\n',
     )
   })
@@ -345,7 +346,8 @@ describe('check', () => {
     expect(await check(options)).toContain('the next ids are 41 to 50')
     const atEnd = await start({ ...EFCORE, maxId: 49 }, next(41))
     await expect(check(atEnd.options)).rejects.toThrow(
-      'shop/orders: No block of sequence public.order_seq is left up to maxId 49: the next ids are ' +
+      'shop/orders: No block of sequence public.order_seq is left up to maxId 49: the ' +
+        'next ids are ' +
         '41 to 50. Claims get what is in stock, and are then refused.',
     )
   })

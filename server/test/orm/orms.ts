@@ -1,8 +1,8 @@
 /**
  * The ORMs' own side, for tests: their statements and their arithmetic, as they are described, and
- * nothing of the server's code. One ORM for each way to take from a counter; what each strategy makes
- * of its values is in vectors.test.ts. A taker is one process with the ORM in it, on a connection of
- * its own.
+ * nothing of the server's code. One ORM for each way to take from a counter; what each strategy
+ * makes of its values is in vectors.test.ts. A taker is one process with the ORM in it, on a
+ * connection of its own.
  */
 import type pg from 'pg'
 import type { CounterOptions } from '../../src/bound/orm/counter-options.js'

@@ -87,7 +87,8 @@ export async function highestIn(
   const { max, type } = used!
   if (!WHOLE_NUMBERS.includes(type) || !/^-?\d+$/.test(max ?? '0'))
     throw new CounterUnusable(
-      `${nameOfColumn(ids)} has values of type ${type}, not whole numbers, so nobody can tell the highest id. ` +
+      `${nameOfColumn(ids)} has values of type ${type}, not whole numbers, so nobody can ` +
+        'tell the highest id. ' +
         'Name the column with the numbers of the ids. Nothing was changed.',
     )
   return max === null ? undefined : BigInt(max)

@@ -47,7 +47,8 @@ export async function mustFind(
       other === undefined
         ? 'Correct the name (schema.name, where it is not in the search path), or let the back ' +
           'end create it first.'
-        : `There is ${folded}: PostgreSQL folds names that were created without quotes. Write it so.`
+        : `There is ${folded}: PostgreSQL folds names that were created without quotes. ` +
+          'Write it so.'
     }`,
   )
 }

@@ -82,4 +82,5 @@ export async function sequenceProblems(
 export const wrongText = (kind: 'sequence' | 'table', name: Relation, isThere: boolean): string =>
   isThere
     ? `${name} is no ${kind}. Correct the configuration.`
-    : `There is no ${kind} ${name} any more in this database. Put it back, or start the server again.`
+    : `There is no ${kind} ${name} any more in this database. Put it back, or start the ` +
+      'server again.'
