@@ -28,7 +28,7 @@ export interface Word {
   heal?(simulation: Simulation): void
 }
 
-export const WORDS = {
+const WORDS = {
   bound,
   region,
   'clock-with-disk': clockWithDisk,
