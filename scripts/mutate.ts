@@ -1,204 +1,179 @@
 /**
- * `npm run mutate`: takes each guard against duplicates out of a copy of the sources, one at a
- * time, and shows that its test notices, and whether the explorer and the simulation do. Fails when
- * the test does not. The checkout is never touched.
+ * `npm run mutate`: changes a copy of the sources, one place at a time, and shows that a test
+ * notices. It takes out each guard against duplicates in `guards.ts`, and makes each mutant that
+ * `mutants.ts` generates. Fails when no test notices, unless `survivors.md` has the reason. A crash
+ * notices nothing, so each change has to compile. The checkout is never touched.
  *
- *     npm run mutate -- --only 'strict'     guards whose name contains this, or `H2 `, its hazard
- *     npm run mutate -- --states 100000     explored per guard and corner; 0: none
- *     npm run mutate -- --schedules 500     simulated per guard; 0: none
+ *     npm run mutate -- --guards               the guards only; --generated: the mutants only
+ *     npm run mutate -- --only 'strict'        those whose name contains this, `H2 ` or `src/core/`
+ *     npm run mutate -- --sample 40 --seed 1   as many of the mutants, drawn by the seed
+ *     npm run mutate -- --states 100000        explored per guard and corner; 0: none
+ *     npm run mutate -- --schedules 500        simulated per guard; 0: none
  */
-import { spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path/posix'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { GUARDS, type Guard } from './guards.js'
-import { loadedFiles } from './loaded-files.js'
+import type { TestsOfFile } from './judge.js'
+import { judging, SOURCES } from './judges.js'
+import type { Lane, LaneOptions } from './lane.js'
 import { guardedCode, replaceMarked } from './markers.js'
+import { drawn, type Mutant, mutantsOf } from './mutants.js'
+import { survivors } from './survivors.js'
+import { FIRST_SEED, inLanes, isNoticed, row, type Trial, trying, type Verdict } from './trials.js'
+import { typeErrors, type Version } from './type-errors.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const COPIED = [
-  'src',
-  'server',
-  'demo',
-  'docs',
-  'examples',
-  'test',
-  'scripts',
-  'package.json',
-  'tsconfig.json',
-  'vite.config.ts',
-]
-const code = guardedCode(ROOT)
-const EXPLORER = 'scripts/model.ts'
-/** The files that the explorer loads: it cannot notice a guard in another file. */
-const explored = loadedFiles(ROOT, EXPLORER)
-/** The same for every guard, so that a run can be compared with the run before. */
-const FIRST_SEED = 1
-/** A run that takes longer is ended. It proves nothing. */
-const TOO_LONG_MS = 600_000
+/** Explored and simulated for each mutant that no test notices, in a run of all. */
+const FEW = { states: 20_000, schedules: 100 }
+/** As the tests have it themselves. */
+const GUARD_TEST_MS = 180_000
+/** Many a mutant lets a test wait for ever. */
+const MUTANT_TEST_MS = 30_000
 
 const { values } = parseArgs({
   options: {
+    guards: { type: 'boolean', default: false },
+    generated: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
     states: { type: 'string', default: '1000000' },
     schedules: { type: 'string', default: '600' },
     processes: { type: 'string', default: String(availableParallelism()) },
   },
 })
+const [states, schedules, processes] = [values.states, values.schedules, values.processes].map(
+  Number,
+) as [number, number, number]
+const isAsked = ({ name }: { name: string }) => name.includes(values.only)
+const attempt = trying(ROOT)
 
-type Outcome = 'passed' | 'failed' | 'did not end' | 'not run'
-
-interface Run {
-  outcome: Outcome
-  output: string
-}
-
-const NOT_RUN: Run = { outcome: 'not run', output: '' }
-
-interface Verdict {
-  guard: Guard
-  test: Outcome
-  explorer: string
-  simulation: string
-}
-
-const chosen = GUARDS.filter(({ name }) => name.includes(values.only))
-if (chosen.length === 0) {
-  console.error(`No guard has '${values.only}' in its name. scripts/guards.ts lists them.`)
+const complaints: string[] = []
+const guards = guardTrials(GUARDS.filter(isAsked))
+const mutants = values.guards ? [] : SOURCES.flatMap(mutantsIn).filter(isAsked)
+if (guards.length + mutants.length === 0) {
+  console.error(`Nothing has '${values.only}' in its name. scripts/guards.ts lists the guards.`)
   process.exit(1)
 }
-await provePassing()
-const left = [...chosen]
-const verdicts: Verdict[] = []
-await Promise.all(Array.from({ length: Number(values.processes) }, workThrough))
-console.log(`\n${verdicts.map(row).sort().join('\n')}`)
-const survivors = verdicts.filter(({ test }) => test !== 'failed')
-console.log(
-  `\n${verdicts.length} guards taken out, ${survivors.length} of them without a test that fails.`,
-)
-process.exitCode = survivors.length > 0 ? 1 : 0
+const sample = Number(values.sample ?? mutants.length)
+// More than half of them compile.
+const candidates = drawn(mutants, 2 * sample, Number(values.seed))
+const versions = [...guards.map(({ version }) => version), ...candidates.map(sourceOf)]
+const errors = typeErrors(ROOT, versions)
+for (const [i, { name }] of guards.entries())
+  for (const error of errors[i]!)
+    complaints.push(`What stands for the guard does not compile: ${name}\n  ${error}`)
+const compiling = candidates.filter((_, i) => errors[guards.length + i]!.length === 0)
+console.log(`${compiling.length} of ${candidates.length} mutants compile.`)
+if (!values.generated && guards.length > 0) await tryGuards()
+if (compiling.length > 0) await tryMutants(compiling.slice(0, sample))
+console.log(complaints.map((complaint) => `\n✗ ${complaint}`).join(''))
+process.exitCode = complaints.length > 0 ? 1 : 0
 
-/** Runs everything with all guards first: a test that fails then proves nothing. */
-async function provePassing(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'hilo-mutants-'))
-  try {
-    copyTo(folder)
-    const tested = await test(folder, [...new Set(chosen.map((guard) => guard.test))])
-    const explored = await explore(folder)
-    const simulated = await simulate(folder)
-    const runs = { 'the tests': tested, 'the explorer': explored, 'the simulation': simulated }
-    for (const [what, { outcome, output }] of Object.entries(runs))
-      if (outcome !== 'passed' && outcome !== 'not run')
-        throw new Error(`Before any guard was taken out, ${what} ${outcome}:\n${output}`)
-    console.log(
-      `Nothing taken out: tests ${tested.outcome}, explorer ${explored.outcome}, ` +
-        `simulation ${simulated.outcome}.`,
-    )
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-async function workThrough(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'hilo-mutants-'))
-  try {
-    for (let guard = left.shift(); guard; guard = left.shift()) {
-      const verdict = await judge(folder, guard)
-      verdicts.push(verdict)
-      console.log(row(verdict))
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-async function judge(folder: string, guard: Guard): Promise<Verdict> {
-  copyTo(folder)
-  const marked = code.find(({ name }) => name === guard.name)
-  if (!marked) throw new Error(`The sources have no comment 'guard: ${guard.name}'.`)
-  writeFileSync(join(folder, marked.file), replaceMarked(marked.source, marked, guard.takeOut))
-  const tested = await test(folder, [guard.test])
-  const isExplored = explored.has(marked.file)
-  const found = isExplored ? await explore(folder) : NOT_RUN
-  const simulated = await simulate(folder)
-  return {
-    guard,
-    test: tested.outcome,
-    explorer: isExplored
-      ? told(found, /(\d+)\. .*\s*$/, (events) => `${events} events`)
-      : 'outside',
-    simulation: told(simulated, /--seed (\d+)/, (seed) => `seed ${seed}`),
-  }
-}
-
-/** A number in the output of a run: what it found first. */
-function told(
-  { outcome, output }: Run,
-  number: RegExp,
-  inWords: (number: string) => string,
-): string {
-  if (outcome === 'passed') return '–'
-  const found = outcome === 'failed' && number.exec(output)?.[1]
-  return found ? inWords(found) : outcome
-}
-
-function copyTo(folder: string): void {
-  rmSync(folder, { recursive: true, force: true })
-  for (const name of COPIED)
-    cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter: isSource })
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-}
-
-function isSource(path: string): boolean {
-  return !['node_modules', 'dist', 'coverage'].includes(basename(path))
-}
-
-function test(folder: string, files: readonly string[]): Promise<Run> {
-  return run(folder, 'vitest', ['run', '--project', 'unit*', '--bail', '1', ...files])
-}
-
-/** Explores the small bounds until it finds a violation. */
-async function explore(folder: string): Promise<Run> {
-  if (values.states === '0') return NOT_RUN
-  return run(folder, 'tsx', [EXPLORER, '--small', '--states', values.states])
-}
-
-async function simulate(folder: string): Promise<Run> {
-  if (values.schedules === '0') return NOT_RUN
-  const which = ['--schedules', values.schedules, '--from', String(FIRST_SEED)]
-  const how = ['--processes', '1', '--until-failure']
-  return run(folder, 'tsx', ['scripts/simulate.ts', ...which, ...how])
-}
-
-function run(folder: string, command: string, args: readonly string[]): Promise<Run> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(join(folder, 'node_modules/.bin', command), args, {
-      cwd: folder,
-      env: { ...process.env, NO_COLOR: '1' },
-      timeout: TOO_LONG_MS,
-    })
-    let output = ''
-    child.stdout.on('data', (text) => {
-      output += text
-    })
-    child.stderr.on('data', (text) => {
-      output += text
-    })
-    child.on('error', reject)
-    child.on('exit', (code, signal) => {
-      // Ended from here, Vitest exits as if tests had failed.
-      const wasEnded = signal !== null || child.killed
-      resolve({ outcome: wasEnded ? 'did not end' : code === 0 ? 'passed' : 'failed', output })
-    })
+function guardTrials(chosen: readonly Guard[]): Trial[] {
+  const code = guardedCode(ROOT)
+  return chosen.map(({ name, test, takeOut }) => {
+    const marked = code.find((each) => each.name === name)
+    if (!marked) throw new Error(`The sources have no comment 'guard: ${name}'.`)
+    const version = { file: marked.file, source: replaceMarked(marked.source, marked, takeOut) }
+    return { name, version, tests: [{ file: test }], states, schedules, always: true }
   })
 }
 
-function row({ guard, test, explorer, simulation }: Verdict): string {
-  const tests = test === 'failed' ? guard.test : `${guard.test} ${test}`
-  return (
-    `${test === 'failed' ? '✓' : '✗ SURVIVED'} ${guard.name.padEnd(72)} ` +
-    `explorer: ${explorer.padEnd(11)} simulation: ${simulation.padEnd(11)} ${tests}`
+async function tryGuards(): Promise<void> {
+  const named = [...new Set(guards.flatMap(({ tests }) => tests.map(({ file }) => file)))]
+  const lanes: LaneOptions = { repository: ROOT, testMs: GUARD_TEST_MS, named }
+  await inLanes([named], 1, lanes, provePassing)
+  const verdicts = await inLanes(guards, processes, lanes, attempt)
+  const survived = verdicts.filter(({ answer }) => answer.outcome !== 'failed')
+  complaints.push(...survived.map(row))
+  console.log(
+    `\n${verdicts.length} guards taken out, ${survived.length} of them without a test that fails.`,
   )
+}
+
+/** Runs everything with all guards first: a test that fails then proves nothing. */
+async function provePassing(lane: Lane, tests: readonly string[]): Promise<void> {
+  const { outcome, file, message } = await lane.test(tests.map((test) => ({ file: test })))
+  const runs = {
+    'the tests': { outcome, output: `${file}: ${message}` },
+    'the explorer': await lane.explore(states),
+    'the simulation': await lane.simulate(schedules, FIRST_SEED),
+  }
+  for (const [what, { outcome, output }] of Object.entries(runs))
+    if (outcome !== 'passed' && outcome !== 'not run')
+      throw new Error(`Before any guard was taken out, ${what} ${outcome}:\n${output}`)
+  console.log('Nothing taken out: nobody notices anything.')
+}
+
+function mutantsIn(folder: string): Mutant[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .flatMap((path) =>
+      mutantsOf(`${folder}/${path}`, readFileSync(join(ROOT, folder, path), 'utf8')),
+    )
+}
+
+function sourceOf({ file, start, end, instead }: Mutant): Version {
+  const source = readFileSync(join(ROOT, file), 'utf8')
+  return { file, source: source.slice(0, start) + instead + source.slice(end) }
+}
+
+async function tryMutants(compiling: readonly Mutant[]): Promise<void> {
+  const lanes: LaneOptions = { repository: ROOT, testMs: MUTANT_TEST_MS, named: [] }
+  const few = values.sample === undefined ? FEW : { states: 0, schedules: 0 }
+  const tests = await judging(ROOT, compiling, (parts, work) =>
+    inLanes(parts, processes, lanes, work),
+  )
+  const trials = compiling.map((mutant, i) => ({
+    name: mutant.name,
+    version: sourceOf(mutant),
+    tests: tests[i]!,
+    ...few,
+    always: false,
+  }))
+  const verdicts = await inLanes(trials, processes, lanes, attempt)
+  const noticed = verdicts.filter(({ answer }) => isNoticed(answer))
+  await inLanes(byFile(noticed), processes, lanes, checkThatAllPass)
+  const reviewed = survivors(ROOT)
+  const known = new Set(mutants.map(({ name }) => name))
+  for (const name of [...reviewed.keys()].filter((name) => isAsked({ name })))
+    if (!known.has(name)) complaints.push(`survivors.md names what the code has not: ${name}`)
+  for (const verdict of verdicts) {
+    const isReviewed = reviewed.has(verdict.trial.name)
+    if (isNoticed(verdict.answer) === isReviewed)
+      complaints.push(`${isReviewed ? 'survivors.md names this: ' : ''}${row(verdict)}`)
+  }
+  console.table(
+    Object.fromEntries(
+      SOURCES.map((folder) => {
+        const here = verdicts.filter(({ trial }) => trial.name.startsWith(`${folder}/`))
+        const left = here.filter(({ answer }) => !isNoticed(answer))
+        const excused = left.filter(({ trial }) => reviewed.has(trial.name)).length
+        const survived = left.length - excused
+        return [
+          folder,
+          { tried: here.length, noticed: here.length - left.length, excused, survived },
+        ]
+      }),
+    ),
+  )
+}
+
+/** The tests that have noticed something, by their file. */
+function byFile(verdicts: readonly Verdict[]): TestsOfFile[] {
+  const ids = new Map<string, string[]>()
+  for (const { file, id } of verdicts.map(({ answer }) => answer))
+    if (id) ids.set(file, [...(ids.get(file) ?? []), id])
+  return [...ids].map(([file, ids]) => ({ file, ids }))
+}
+
+/** A test that fails without a mutant, too, has noticed nothing. */
+async function checkThatAllPass(lane: Lane, tests: TestsOfFile): Promise<void> {
+  const { outcome, file, test, message } = await lane.test([tests])
+  if (outcome !== 'passed')
+    complaints.push(`Without a mutant, too, a test ${outcome}: ${file} ${test}\n  ${message}`)
 }

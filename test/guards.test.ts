@@ -64,7 +64,7 @@ test('a run for a name that no guard has says so, and ends', async () => {
   await expect(promisify(execFile)(process.execPath, args, { cwd: ROOT })).rejects.toMatchObject({
     code: 1,
     stdout: '',
-    stderr: "No guard has 'no such guard' in its name. scripts/guards.ts lists them.\n",
+    stderr: "Nothing has 'no such guard' in its name. scripts/guards.ts lists the guards.\n",
   })
 })
 

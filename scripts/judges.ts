@@ -1,0 +1,89 @@
+/**
+ * Which tests judge a mutant: those that run its code, the quickest files first. One run of all
+ * tests with probes in the code tells them.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path/posix'
+import type { RanTest, TestsOfFile } from './judge.js'
+import type { Lane } from './lane.js'
+import type { Mutant } from './mutants.js'
+import { withProbes } from './probes.js'
+
+/** In whose functions mutants are made. */
+export const SOURCES = [
+  'src/core',
+  'src/worker',
+  'src/client',
+  'src/consecutive',
+  'server/src/ledger',
+  'server/src/sql',
+  'server/src/http',
+]
+/** The beginnings of the names of tests that run in one process, with nothing but SQLite. */
+const TESTS = [
+  ...['client', 'consecutive', 'core', 'source', 'sqlite', 'store', 'testing', 'worker'].map(
+    (folder) => `test/${folder}/`,
+  ),
+  ...[
+    ...['access', 'budgets', 'claim-queue', 'documents', 'failure-log', 'hilo-routes'],
+    ...['identity-routes', 'ledger/', 'log', 'openapi', 'operation', 'origin', 'restores'],
+    ...['series-routes', 'sqlite-ledger', 'wire'],
+  ].map((name) => `server/test/${name}`),
+]
+const FILES_AT_ONCE = 12
+
+/** @returns of each mutant, the tests that judge it */
+export async function judging(
+  repository: string,
+  mutants: readonly Mutant[],
+  inLanes: <Result>(
+    items: readonly string[][],
+    work: (lane: Lane, item: string[]) => Promise<Result>,
+  ) => Promise<Result[]>,
+): Promise<TestsOfFile[][]> {
+  const changed = [...new Set(mutants.map(({ file }) => file))]
+  const versions = changed.map((file) => ({
+    file,
+    source: withProbes(
+      readFileSync(join(repository, file), 'utf8'),
+      new Map([...mutants.entries()].filter(([, mutant]) => mutant.file === file)),
+    ),
+  }))
+  const answers = await inLanes(inParts(testsOf(repository)), (lane, part) =>
+    lane.with(versions, () =>
+      lane.test(
+        part.map((file) => ({ file })),
+        { all: true },
+      ),
+    ),
+  )
+  const reaching = mutants.map((): RanTest[] => [])
+  for (const test of answers.flatMap(({ ran }) => ran))
+    for (const mutant of test.reached) reaching[mutant]!.push(test)
+  return reaching.map(quickestFirst)
+}
+
+const testsOf = (repository: string): string[] =>
+  ['test', 'server/test']
+    .flatMap((folder) =>
+      readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).map(
+        (path) => `${folder}/${path}`,
+      ),
+    )
+    .filter((path) => path.endsWith('.test.ts') && TESTS.some((test) => path.startsWith(test)))
+
+/** So that several processes take about as long. */
+function inParts(files: readonly string[]): string[][] {
+  const parts = Array.from({ length: Math.ceil(files.length / FILES_AT_ONCE) }, (): string[] => [])
+  for (const [i, file] of files.entries()) parts[i % parts.length]!.push(file)
+  return parts
+}
+
+function quickestFirst(tests: readonly RanTest[]): TestsOfFile[] {
+  const files = new Map<string, { file: string; ids: string[]; ms: number }>()
+  for (const { file, id, ms } of tests) {
+    const known = files.get(file) ?? { file, ids: [], ms: 0 }
+    files.set(file, { file, ids: [...known.ids, id], ms: known.ms + ms })
+  }
+  return [...files.values()].sort((a, b) => a.ms - b.ms)
+}
