@@ -24,7 +24,7 @@ async function cure(ledger: Ledger, refused: Promise<unknown>): Promise<void> {
     () => new Error('It was granted.'),
     (error: Error) => error,
   )
-  const command = /raise-floor (\S+) (\S+) (\d+)/.exec(message)
+  const command = /raise-floor (\S+) '(.+)' (\d+)/.exec(message)
   if (!command) throw new Error(message)
   const [, database, collection, floor] = command
   await ledger.raiseFloor({ database: database!, collection: collection!, floor: Number(floor) })
@@ -48,7 +48,7 @@ export function describeWentBack(promise: Promises): void {
         await expect(claim({ id })).rejects.toMatchObject(
           refusal(
             new RegExp(
-              `^'orders' of ${database} .*${next} .*65 to 100 .*floor ${database} orders 100`,
+              `^'orders' of ${database} .*${next} .*65 to 100 .*floor ${database} 'orders' 100`,
             ),
           ),
         )

@@ -1,11 +1,13 @@
 /**
  * Lives of a ledger whose counter goes back at random, as when somebody restores one table or edits
- * a row: no two of its grants ever hold one number. And what a server answers then.
+ * a row: no two of its grants ever hold one number.
  */
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import fc from 'fast-check'
+import pg from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
+import { atFileEnd } from '../../test/support/file-end.js'
 import { sizeOf } from '../../test/support/sizes.js'
 import { type Grant, type Ledger, openLedger } from '../src/index.js'
 import { createLedger } from '../src/ledger/create-ledger.js'
@@ -18,10 +20,11 @@ import { newFolder } from './folders.js'
 import { MemoryStore } from './ledger/memory-store.js'
 import { AT, editing, grantOf, LIMITS, newId } from './ledger-bench.js'
 import { newDatabase } from './postgres.js'
-import { runSql } from './postgres-cluster.js'
 
 interface Opened {
   ledger: Ledger
+  /** Forgets the lives before, where they would cost time. */
+  begin?(): void
   counter(database: string): Promise<CollectionRow | undefined>
   grants(database: string): Promise<Held[]>
   edit(database: string, change: Partial<CollectionRow> | undefined): Promise<void>
@@ -49,17 +52,19 @@ const counterIn = (rows: unknown[]): CollectionRow | undefined =>
   )[0]
 
 /** What a refusal says to do. */
-const floorIn = (message: string): number => Number(/raise-floor \S+ \S+ (\d+)/.exec(message)![1])
+const floorIn = (message: string): number =>
+  Number(/raise-floor \S+ 'orders' (\d+)/.exec(message)![1])
 
 const keyOf = (database: string) => ({ database, collection: 'orders' })
 
 const STORES: [string, number, () => Promise<Opened>][] = [
   [
     'memory',
-    sizeOf('LEDGER_RUNS'),
+    500,
     async () => {
       const store = new MemoryStore()
       return {
+        begin: () => store.replace(new MemoryStore().copy()),
         ledger: createLedger(store, ENOUGH, new Map()),
         counter: async (database) => store.collections.get(`${database}\norders`),
         grants: async (database) =>
@@ -90,13 +95,17 @@ const STORES: [string, number, () => Promise<Opened>][] = [
     sizeOf('LEDGER_RUNS') / 5,
     async () => {
       const databaseUrl = await newDatabase()
+      const ledger = await openLedger({ create: true, databaseUrl, limits: ENOUGH })
+      const client = new pg.Client(databaseUrl)
+      await client.connect()
+      atFileEnd(() => client.end())
+      const sql = async (text: string) => (await client.query(text)).rows
       return {
-        ledger: await openLedger({ create: true, databaseUrl, limits: ENOUGH }),
-        counter: async (database) =>
-          counterIn((await runSql(databaseUrl, `${COUNTER}'${database}'`)).rows),
-        grants: async (database) => (await runSql(databaseUrl, `${HELD}'${database}'`)).rows,
+        ledger,
+        counter: async (database) => counterIn(await sql(`${COUNTER}'${database}'`)),
+        grants: (database) => sql(`${HELD}'${database}'`),
         edit: async (database, change) =>
-          void (await runSql(databaseUrl, editing(COLLECTIONS, keyOf(database), change))),
+          void (await sql(editing(COLLECTIONS, keyOf(database), change))),
       }
     },
   ],
@@ -185,6 +194,7 @@ describe.each(STORES)('%s', (_, numRuns, open) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
         const life: Life = { database: newId(), grants: [], before: [] }
+        opened.begin?.()
         for (const each of steps) {
           await live(opened, life, each).catch((error) => {
             if (!(error instanceof CounterWentBack)) throw error

@@ -516,7 +516,7 @@ export interface Claims {
    * What comes back is granted again, but never goes back into that counter.
    * @param received what upstreams have just granted for these claims. It is kept also if a claim
    * is refused
-   * @throws CounterUnusable
+   * @throws CounterUnusable, CounterWentBack
    */
   claim(
     claims: readonly ClaimRequest[],
@@ -566,7 +566,7 @@ export interface Marks {
 
   /**
    * From then on nothing at or below `floor` is granted. Resolves with the `max` that holds now,
-   * which is never lower than before.
+   * which is never lower than before: a counter that went back goes above every grant on record.
    */
   raiseFloor(floor: Floor): Promise<number>
 

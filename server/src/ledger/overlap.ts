@@ -60,7 +60,7 @@ export const grantedBefore = (
       `${before.low} to ${before.high} were granted before. Its counter went back, as when ` +
       'somebody restores or edits a part of the ledger. Nothing was changed. An operator has to ' +
       'raise its floor to the highest number that may be in use, which is this or a higher one: ' +
-      `offline-hilo-server raise-floor ${database} ${collection} ${highest}`,
+      `offline-hilo-server raise-floor ${database} '${collection}' ${highest}`,
   )
 
 export const numberedBefore = (
