@@ -387,6 +387,28 @@ export const GUARDS: Guard[] = [
     'server/ledger/restored',
     'return number',
   ),
+  guard(
+    'H20 no number is granted that another grant holds',
+    'server/sqlite-ledger',
+    `high: 'n."high"'`,
+  ),
+  guard(
+    'H20 the counter never is below a number of a grant',
+    'server/sqlite-ledger',
+    'clearTo: high',
+  ),
+  guard(
+    'H20 max does not go below what was forgotten, whoever writes the row',
+    'server/sqlite-ledger',
+  ),
+  guard('H20 two claims of one commit get no number both', 'server/sqlite-ledger'),
+  guard('H20 an identity that went back gives no number again', 'server/sqlite-ledger'),
+  guard('H20 a document of a counter that went back is not written', 'server/sqlite-ledger'),
+  guard(
+    'H20 a floor that is raised leads above all grants, whose serials none gets again',
+    'server/sqlite-ledger',
+    'const serial = row.serial',
+  ),
   guard('H20 a copy of the file alone has the secret', 'server/backup'),
   guard('H20 a ledger without its secret does not start', 'server/backup'),
   guard('H20 an absurd jump is refused', 'server/sqlite-ledger'),
@@ -450,7 +472,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H22 max does not go below a number of a grant that was forgotten',
     'server/sqlite-ledger',
-    'const held = rows.held.get(key) ?? 0',
+    'const held = rows.held.get(key)?.high ?? 0',
   ),
   guard(
     'H22 a claim without an id gets no number that was granted before',
