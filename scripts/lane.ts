@@ -22,7 +22,7 @@ const COPIED = [
 /** A run that takes longer is ended. It proves nothing. */
 const TOO_LONG_MS = 600_000
 
-export type Outcome = Answer['outcome'] | 'not run'
+type Outcome = Answer['outcome'] | 'not run'
 
 export interface Run {
   outcome: Outcome

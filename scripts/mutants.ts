@@ -18,7 +18,7 @@ export interface Mutant {
   probed: Probed
 }
 
-export interface Probed {
+interface Probed {
   start: number
   end: number
   isStatement: boolean

@@ -60,7 +60,7 @@ const keyOf = (database: string) => ({ database, collection: 'orders' })
 const STORES: [string, number, () => Promise<Opened>][] = [
   [
     'memory',
-    500,
+    sizeOf('LEDGER_RUNS'),
     async () => {
       const store = new MemoryStore()
       return {
