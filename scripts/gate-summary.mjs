@@ -1,8 +1,8 @@
 /**
  * The last lines of `.ci/run`: how many tests passed, failed and were left out, and why. A test
  * that failed at any try has failed. So has a test that was left out although it could run here:
- * its title has to name a program that could not be got, or what this machine does not allow. It needs
- * nothing installed.
+ * its title has to name a program that could not be got, or what this machine does not allow. It
+ * needs nothing installed.
  *
  *     node scripts/gate-summary.mjs 0   # the exit code of the tests
  */

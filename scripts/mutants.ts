@@ -1,7 +1,8 @@
 /**
- * Mistakes that the functions of a module could have: a bound by one, a part of a condition dropped,
- * a comparison turned, an `await` or a statement gone, two arguments swapped. Each is a change at
- * one place. Its name is made of its code, without lines: it stays the same when other code changes.
+ * Mistakes that the functions of a module could have: a bound by one, a part of a condition
+ * dropped, a comparison turned, an `await` or a statement gone, two arguments swapped. Each is a
+ * change at one place. Its name is made of its code, without lines: it stays the same when other
+ * code changes.
  */
 import { createHash } from 'node:crypto'
 import { parseSync } from 'oxc-parser'

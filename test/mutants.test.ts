@@ -40,7 +40,8 @@ test('the mutants of a snippet', () => {
     'a.ts take: this.to + 1 → this.to + 2',
     'a.ts take: this.to + 1 → this.to + 0',
     'a.ts take: await this.save(this.next, count, () => {}) → {}',
-    'a.ts take: await this.save(this.next, count, () => {}) → this.save(this.next, count, () => {})',
+    'a.ts take: await this.save(this.next, count, () => {}) → ' +
+      'this.save(this.next, count, () => {})',
     'a.ts take: this.next, count → count, this.next',
     'a.ts take: this.next === count → this.next !== count',
     'a.ts take: log.taken ??= await count → {}',

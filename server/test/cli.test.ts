@@ -731,9 +731,10 @@ describe('series', () => {
   })
 })
 
+const unmapped = mayMapUsers ? '' : ' (left out: users cannot be mapped here)'
+
 test.skipIf(!mayMapUsers)(
-  'closing a series as a user without a name: --by is asked ' +
-    `for${mayMapUsers ? '' : ' (left out: users cannot be mapped here)'}`,
+  `closing a series as a user without a name: --by is asked for${unmapped}`,
   async () => {
     const data = newFolder()
     await (await openLedger({ create: true, dataDir: data })).close()

@@ -178,9 +178,9 @@ describe('the Dockerfile', () => {
     await expect(run(process.execPath, args, { env })).rejects.toMatchObject({ code: 1 })
   })
 
+  const unmounted = mayMount ? '' : ' (left out: mounts are not permitted)'
   test.skipIf(!mayMount)(
-    'serves as nobody, on a root file system that is ' +
-      `read-only${mayMount ? '' : ' (left out: mounts are not permitted)'}`,
+    `serves as nobody, on a root file system that is read-only${unmounted}`,
     async () => {
       const data = newFolder()
       mkdirSync(join(data, 'hilo-data'))

@@ -162,9 +162,10 @@ const MOUNTING = ['--mount', 'sh', '-c']
 const mayMount =
   spawnSync('unshare', [...MOUNTING, 'mount --bind /dev/null /dev/null']).status === 0
 
+const unmounted = mayMount ? '' : ' (left out: mounts are not permitted)'
+
 test.skipIf(!mayMount)(
-  'a file that is mounted without its folder is ' +
-    `refused${mayMount ? '' : ' (left out: mounts are not permitted)'}`,
+  `a file that is mounted without its folder is refused${unmounted}`,
   async () => {
     const dataDir = newFolder()
     await (await openLedger({ create: true, dataDir })).close()
