@@ -8,6 +8,7 @@ export const ISOLATED = [
   'test/client/observer.test.ts',
   'test/client/page-exit.test.ts',
   'test/consecutive/late-file.test.ts',
+  'test/counts/device.test.ts',
   'test/react.test.ts',
   'test/server-rendering.test.ts',
   'test/simulation/*.test.ts',
