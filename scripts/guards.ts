@@ -117,7 +117,7 @@ export const GUARDS: Guard[] = [
   guard('H8 an offer leaves the ranges before it is sent', 'core/device', 'ranges: state.ranges'),
   guard('H8 an offer is sent once', 'client/page-leases'),
   guard('H8 a page does not send what it takes back', 'client/page-leases'),
-  guard('H8 a release sends what is still set aside', 'worker/owner', 'true,'),
+  guard('H8 a release sends what is still set aside', 'worker/owner', 'true'),
   guard(
     'H8 each exchange has an id of its own',
     'client/release',
@@ -187,7 +187,11 @@ export const GUARDS: Guard[] = [
   ),
 
   guard('H13 a copy drops its ranges', 'core/check-in', change('drop(applied, token)', 'applied')),
-  guard('H13 a claim shows the newest token', 'core/check-in', 'const shown = undefined'),
+  guard(
+    'H13 a claim shows the newest token',
+    'core/check-in',
+    'const shown = undefined as ReturnType<typeof tokenToShow>',
+  ),
   guard(
     'H13 what a forgotten claim has shown is shown again as it was',
     'core/check-in',
@@ -200,11 +204,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H13 a page that hears of a fork voids what it holds', 'client/page-leases'),
   guard('H13 what a copied grant gives back is granted to nobody', 'server/sqlite-ledger'),
-  guard('H13 nothing of a copied grant comes back', 'server/sqlite-ledger'),
+  guard('H13 nothing of a copied grant comes back', 'server/sqlite-ledger', 'const ended = grant'),
   guard(
     'H13 a token of another collection finds a copy, too',
     'server/sqlite-ledger',
-    'const known: CollectionKey[] = []',
+    'const known: { database: string; collection: string }[] = []',
   ),
   guard(
     'H13 what a copy has used ahead of the other ends the grant for both',
@@ -260,7 +264,11 @@ export const GUARDS: Guard[] = [
     'const withUnsent = (state: DeviceState) => state',
   ),
   guard('H16 a closed page starts no owner', 'client/closing'),
-  guard('H16 a page whose callers wait asks an owner that is silent', 'client/allocator'),
+  guard(
+    'H16 a page whose callers wait asks an owner that is silent',
+    'client/allocator',
+    change('this.retryNow()', '{}'),
+  ),
   guard(
     'H16 a call during the refusal of another one is not forgotten',
     'client/callers',
@@ -326,7 +334,11 @@ export const GUARDS: Guard[] = [
     'H13 a region that shows nothing grants nothing of what came back to it',
     'server/region/region',
   ),
-  guard('H20 a root that grants numbers a second time is refused', 'server/region/region'),
+  guard(
+    'H20 a root that grants numbers a second time is refused',
+    'server/region/region',
+    'const isHeld = false',
+  ),
   guard('H20 an etcd that was restored grants nothing', 'server/region/etcd'),
   guard('H20 a log without its file is not begun anew', 'server/sqlite-ledger'),
   guard(
@@ -489,7 +501,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H22 a grant token cannot be forged',
     'server/sqlite-ledger',
-    'if (!body) return undefined',
+    'const shown = macOf(signed(body, database), keys[0]!)',
   ),
   guard(
     'H22 a return without a token frees nothing that was claimed with an id',
@@ -505,31 +517,23 @@ export const GUARDS: Guard[] = [
   guard(
     'H23 an error keeps its code',
     'core/errors',
-    `const { message, status, retryAfter, cause } = error
+    `const { message, status, retryAfter, noAnswer, isTooMany, cause } = error
      const code = 'storage-failed'`,
   ),
 
   guard(
     'H28 one transaction takes a number and binds it to its key',
     'consecutive/consecutive',
-    `const { state, numbers } = await this.all()
-     const look = async (..._: unknown[]) => ({
-       current: state.current,
-       last: numbers.length,
-       known: numbers.find((row) => row.key === key),
-     })
-     const tx = await this.#db.begin('readwrite')`,
+    (code) =>
+      `const looked = await this.#store.transact('readonly', (tx) => look(tx, make))
+       ${code.replace('await look(tx, make)', 'looked')}`,
   ),
   guard(
     'H28 a number follows one of its own series',
     'consecutive/consecutive',
     change('current.begun !== seen.begun || ', ''),
   ),
-  guard(
-    "H28 nobody's number is written over",
-    'consecutive/consecutive',
-    'const write = numbers.put(row)',
-  ),
+  guard("H28 nobody's number is written over", 'consecutive/consecutive', 'tx.saveNumber(row)'),
   guard(
     'H28 a link is taken only while the record before it is the last one',
     'consecutive/chain',
@@ -549,7 +553,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H28 a series that has ended never goes on',
     'consecutive/consecutive',
-    "return { version, ended, current: { letter, begun: '', token, told: 0, earlier: [] } }",
+    "return { version, ended, current: { letter, begun: '', token, told: 0 } }",
   ),
   guard(
     'H28 an answer permits the numbers that its own check-in named',
@@ -567,7 +571,12 @@ export const GUARDS: Guard[] = [
     'const isHidden = (_: NumberRow) => false',
   ),
   guard('H28 a device that the server refuses makes no number', 'consecutive/consecutive'),
-  guard('H28 a copy of a device does not go on with its series', 'server/ledger/series'),
+  guard(
+    'H28 a copy of a device does not go on with its series',
+    'server/ledger/series',
+    `if (!replaced)
+       return { answer: { token: tokens.write(known), ...givenTo(row) }, changes: {} }`,
+  ),
   guard("H28 a name is one device's for ever", 'server/sqlite-ledger'),
   guard(
     'H28 a device that has changed what the server heard of makes no number',
@@ -718,7 +727,11 @@ export const GUARDS: Guard[] = [
     'client/reserve',
     change(" || code !== 'server-refused'", ''),
   ),
-  guard('H25 a claim that is refused for good is forgotten', 'worker/claims'),
+  guard(
+    'H25 a claim that is refused for good is forgotten',
+    'worker/claims',
+    'const isOurs = true',
+  ),
   guard(
     "H25 an app's own source is not waited for without a deadline",
     'source/own',
