@@ -5,6 +5,7 @@
  * make none twice, because each asks first.
  */
 import type { Series } from './checker.js'
+import type { Device } from './device.js'
 import { REPORTED_MS } from './set-back.js'
 
 interface Leased {
@@ -15,6 +16,7 @@ interface Leased {
 }
 
 interface Copied extends Leased {
+  devices: readonly Device[]
   /** Both were closed, and each asks the server before it goes on: one goes on. */
   bothAsk: boolean
   /** When one of the two first leased of what both held. */
@@ -27,7 +29,7 @@ export class BesideCopy {
   readonly #leased: Leased[] = []
 
   /** From now on two devices hold these. */
-  copied(numbers: Leased & Pick<Copied, 'bothAsk'>): void {
+  copied(numbers: Omit<Copied, 'usedAt'>): void {
     this.#copied.push({ ...numbers })
   }
 
@@ -38,13 +40,12 @@ export class BesideCopy {
       if (each.series === series && each.from <= to && from <= each.to) each.usedAt ??= at
   }
 
-  /** Two devices have issued this number. @returns whether that was to be prevented */
-  isTooLate(series: Series, n: number): boolean {
+  /** Two devices have issued this number. @returns the copies, if that was to be prevented */
+  tooLate(series: Series, n: number): Copied | undefined {
     const isOf = (each: Leased) => each.series === series && each.from <= n && n <= each.to
     const copied = this.#copied.findLast(isOf)
     const first = this.#leased.find((each) => isOf(each) && each.at >= (copied?.at ?? 0))
-    if (copied?.usedAt === undefined || !first) return false
-    if (copied.bothAsk) return true
-    return first.at > copied.usedAt + REPORTED_MS
+    if (copied?.usedAt === undefined || !first) return undefined
+    return copied.bothAsk || first.at > copied.usedAt + REPORTED_MS ? copied : undefined
   }
 }

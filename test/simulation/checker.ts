@@ -17,8 +17,11 @@ export class Checker {
   /** How often each excuse was needed. */
   readonly tolerated = new Map<Twice, number>()
   issuedCount = 0
-  /** Two copies both issue this number. Is it one that nobody could keep them from? */
-  mayBothMake: (series: Series, n: number) => boolean = () => true
+  /**
+   * Two copies both issue this number, which they were allowed to for this reason. Does it still
+   * hold? Undefined: no other one does.
+   */
+  whyBothMake: (series: Series, n: number, why: Twice) => Twice | undefined = (_, __, why) => why
   readonly #series = new Map<Series, Numbers>()
   /** The place of a device in this list is the place of its bit in a mask. */
   readonly #devices: string[] = []
@@ -127,8 +130,9 @@ export class Checker {
       this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     else if (numbers.allocators[n]) {
       if (numbers.has(n, LIMITS.copied)) {
-        if (this.mayBothMake(series, n)) this.tolerate(this.#reasons[numbers.reasons[n]!]!)
-        else this.complain(`${series} ${n} was made by ${device}, long after its copy made it`)
+        const why = this.whyBothMake(series, n, this.#reasons[numbers.reasons[n]!]!)
+        if (why) this.tolerate(why)
+        else this.complain(`${series} ${n} was made by ${device}, long after it was made before`)
       } else if (numbers.has(n, LIMITS.astray))
         this.tolerate('issued twice after a give-back at another node')
       else if (numbers.isOneStranger(n, bit))

@@ -8,9 +8,10 @@ import { askAtOnce, callApp } from './app.js'
 import { collectionOf } from './claims.js'
 import type { Device } from './device.js'
 import { OwnServer, SOMEBODY } from './own-servers.js'
-import { isCalm, whyShared } from './set-back.js'
+import { isCalm } from './set-back.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
+const BESIDE = 'made by a copy beside its original'
 const MOST_DEVICES = 5
 /** After this time, every page of a device must know that the device is a copy. */
 const HEARD_MS = 30_000
@@ -62,16 +63,15 @@ const asksFirst = (
   { allPages }: Device,
   answeredAt = Number.NEGATIVE_INFINITY,
 ): boolean =>
-  isCalm(simulation) &&
   allPages.every(({ isAlive, wasSwitchedOff }) => !isAlive && !wasSwitchedOff) &&
   answeredAt < simulation.scheduler.now - TRUSTED_MS
 
 function copyProfile(simulation: Simulation, original: Device): Device | undefined {
-  const { devices, checker, sharedClaims, claims } = simulation
-  if (devices.length >= MOST_DEVICES) return undefined
+  const { checker, sharedClaims, claims } = simulation
+  if (simulation.devices.length >= MOST_DEVICES) return undefined
   simulation.hit('profile cloned')
   const copy = simulation.addDevice(
-    `${original.name}-copy${devices.length}`,
+    `${original.name}-copy${simulation.devices.length}`,
     original.traits,
     original.disk,
   )
@@ -82,7 +82,8 @@ function copyProfile(simulation: Simulation, original: Device): Device | undefin
     if (answeredAt !== undefined) copy.answeredAt.set(series, answeredAt)
     simulation.copiesOnline.copied(series, original.name, copy.name)
   }
-  const both = [original.name, copy.name]
+  const devices = [original, copy]
+  const both = devices.map(({ name }) => name)
   for (const [series, state] of simulation.storedOn(original)) {
     const { ranges, leases, offers, claim } = state
     const bothAsk = asksFirst(simulation, original, original.answeredAt.get(series))
@@ -90,17 +91,17 @@ function copyProfile(simulation: Simulation, original: Device): Device | undefin
     const held = [...ranges, ...[...leases, ...offers].map((each) => each.range)]
     for (const range of held) {
       const { from, to } = range
-      checker.shared(seriesOf(range), from, to, both, whyShared(simulation))
+      checker.shared(seriesOf(range), from, to, both, BESIDE)
       const at = simulation.scheduler.now
-      simulation.besideCopy.copied({ series: seriesOf(range), from, to, at, bothAsk })
+      simulation.besideCopy.copied({ series: seriesOf(range), from, to, at, bothAsk, devices })
     }
     if (!claim) continue
     const sharers = [...(sharedClaims.get(claim.id) ?? []), ...both]
     sharedClaims.set(claim.id, sharers)
     for (const { series, low, high } of claims.grantsOf(claim.id))
-      checker.shared(series, low, high, sharers, whyShared(simulation))
+      checker.shared(series, low, high, sharers, BESIDE)
   }
-  for (const device of [original, copy]) device.mayLose('copied or set back')
+  for (const device of devices) device.mayLose('copied or set back')
   return copy
 }
 

@@ -71,6 +71,8 @@ export class Device {
   releases = 0
   releasesBegun = 0
   hasStockpiled = false
+  /** When it went back to an older copy of its storage. */
+  setBackAt = Number.NEGATIVE_INFINITY
   /** An older copy of its storage. */
   backup: Backup | undefined
   /** All leases that it has made, oldest first. */
@@ -89,6 +91,7 @@ export class Device {
   readonly surroundings: Surroundings
   readonly scheduler: Scheduler
   #pageCount = 0
+  #disturbedUntil = Number.NEGATIVE_INFINITY
 
   constructor(name: string, traits: DeviceTraits, scheduler: Scheduler, network: Network) {
     this.name = name
@@ -112,6 +115,7 @@ export class Device {
       offline: ({ url, sender }) => {
         if (url.searchParams.get('end') === '0') this.unanswered.add(sender)
       },
+      disturbed: () => this.disturb(),
       node: () => this.node,
       clockError: () => this.clockError,
     }
@@ -124,6 +128,21 @@ export class Device {
 
   get isLossy(): boolean {
     return this.losses.size > 0
+  }
+
+  /** Something may keep it from being heard, and from hearing the server. */
+  disturb(until = this.scheduler.now): void {
+    this.#disturbedUntil = Math.max(this.#disturbedUntil, until)
+  }
+
+  /** Since this time, or is it now? */
+  wasDisturbedSince(at: number): boolean {
+    return (
+      this.#disturbedUntil >= at ||
+      this.storageFaults.open !== 'works' ||
+      this.losses.has('kept in memory') ||
+      this.pages.some(({ isSwitchedOff }) => isSwitchedOff)
+    )
   }
 
   /** @param kind a service worker has no document, and hears nothing before it ends */
@@ -243,6 +262,7 @@ export class Page {
   goOffline(): void {
     this.isSwitchedOff = true
     this.wasSwitchedOff = true
+    this.device.disturb()
     this.hilo.goOffline()
   }
 

@@ -13,8 +13,11 @@ import { type Simulation, seriesOf } from './simulation.js'
 
 /** Longer than a page waits for its storage a few times over. */
 const STANDS_MS = 45_000
+const HANGS_MS = 60_000
+const LONGEST_BUSY_MS = 5_000
 
 export function breakSomething(simulation: Simulation, device: Device): void {
+  device.disturb()
   FAULTS[simulation.random.pick([...simulation.profile.faults])](simulation, device)
 }
 
@@ -107,6 +110,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
       case 'stand': {
         simulation.hit('storage stands still')
         storageFaults.standsUntil = scheduler.now + random.between(1_000, STANDS_MS)
+        device.disturb(storageFaults.standsUntil)
         const page = device.pages.find(({ isAlive }) => isAlive)
         if (page) callApp(simulation, page, random.pick(['reserve', 'release', 'nextIds']))
         break
@@ -131,12 +135,13 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
         break
       case 'hangs':
         simulation.hit('worker hung')
+        device.disturb(scheduler.now + HANGS_MS)
         worker.actor.state = 'frozen'
         // The call may come back when nobody waits for it any more.
         if (random.chance(0.5)) {
           scheduler.post(
             simulation.driver,
-            random.between(100, 60_000),
+            random.between(100, HANGS_MS),
             'a hung worker goes on',
             () => {
               if (worker.actor.state === 'frozen') worker.actor.state = 'alive'
@@ -221,7 +226,8 @@ function closeBusy(simulation: Simulation, page: Page): void {
   const { random } = simulation
   simulation.hit('page closed while busy')
   simulation.excusePage(page, 'closed while busy')
-  page.closeBusy(random.between(0, 5_000), random.chance(0.7))
+  page.device.disturb(simulation.scheduler.now + LONGEST_BUSY_MS)
+  page.closeBusy(random.between(0, LONGEST_BUSY_MS), random.chance(0.7))
 }
 
 export function killBrowser(simulation: Simulation, device: Device): void {

@@ -41,6 +41,9 @@ export interface Server {
   handle(request: Request): Promise<Reply | undefined>
 }
 
+/** What a request needs of its device. */
+type Link = Pick<Surroundings, 'name' | 'isOnline' | 'node' | 'offline' | 'disturbed'>
+
 /** Probabilities per message. */
 export interface NetworkFaults {
   loseRequest: number
@@ -90,7 +93,7 @@ export class Network {
   /** `fetch` of one page or worker. */
   fetchFor(
     sender: Actor,
-    { name, isOnline, node, offline }: Pick<Surroundings, 'name' | 'isOnline' | 'node' | 'offline'>,
+    { name, isOnline, node, offline, disturbed }: Link,
   ): (
     url: string,
     init?: RequestInit,
@@ -119,6 +122,7 @@ export class Network {
         this.#server.sent?.(request)
         if (!isOnline()) {
           offline(request)
+          disturbed()
           return void fail()
         }
         const hear = (reply: Reply) => {
@@ -132,13 +136,14 @@ export class Network {
           answer: (reply, delay) =>
             this.#scheduler.post(sender, delay, `hears ${reply.status}`, () => hear(reply)),
           fail,
+          disturbed,
         })
       })
   }
 
   #send(
     request: Request,
-    sender: { answer(reply: Reply, delay: number): void; fail(): void },
+    sender: { answer(reply: Reply, delay: number): void; fail(): void; disturbed(): void },
   ): void {
     const { random } = this.#scheduler
     const { faults } = this
@@ -153,6 +158,7 @@ export class Network {
     }
     if (random.chance(faults.loseRequest)) {
       this.#hit('request lost')
+      sender.disturbed()
       // In half of the losses the sender gets an error. In the others it gets no answer at all.
       if (random.chance(0.5)) sender.fail()
       return
@@ -160,17 +166,25 @@ export class Network {
     const lost = this.losing.get(request.from)
     if (lost === 'requests') {
       this.#hit('only requests lost')
+      sender.disturbed()
       return
     }
-    this.#deliver(request, this.#delay(random.chance(faults.late)), (reply) => {
-      if (lost === 'answers') return this.#hit('only answers lost')
+    const delay = () => {
+      const isLate = random.chance(faults.late)
+      if (isLate) sender.disturbed()
+      return this.#delay(isLate)
+    }
+    this.#deliver(request, delay(), (reply) => {
+      if (!isSound(reply) || lost) sender.disturbed()
+      if (lost) return this.#hit('only answers lost')
       if (!reply) return sender.fail()
       if (random.chance(faults.loseAnswer)) {
         this.#hit('answer lost')
+        sender.disturbed()
         if (random.chance(0.5)) sender.fail()
         return
       }
-      sender.answer(reply, this.#delay(random.chance(faults.late)))
+      sender.answer(reply, delay())
     })
   }
 
@@ -201,6 +215,10 @@ export class Network {
     return random.chance(0.5) ? random.between(1_000, 15_000) : random.between(15_000, 400_000)
   }
 }
+
+/** Neither a refusal nor a page in HTML. */
+const isSound = (reply: Reply | undefined): boolean =>
+  reply !== undefined && reply.status < 300 && reply.headers?.['Content-Type'] !== 'text/html'
 
 /** The node that granted what the reply says: a cache may answer for another one. */
 const nodeIn = ({ body }: Reply): string | undefined => /"ServerTag":"(\w+)"/.exec(body)?.[1]

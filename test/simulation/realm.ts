@@ -40,6 +40,8 @@ export interface Surroundings {
   isOnline(): boolean
   /** A request that was made while it had no network. */
   offline(request: { url: URL; sender: string }): void
+  /** A request got no sound answer soon. */
+  disturbed(): void
   /** The server's node that its requests reach. */
   node(): string
   /** How many milliseconds its clock is ahead. */

@@ -6,7 +6,6 @@ import { RavenModel } from './raven-model.js'
 import { EPOCH } from './realm.js'
 import { startRegions } from './regions.js'
 import { copyProved } from './restores.js'
-import { whyShared } from './set-back.js'
 import type { Simulation } from './simulation.js'
 import { CounterModel, DocumentModel } from './source-models.js'
 
@@ -62,7 +61,7 @@ export async function startServer(
       if (!claim) return
       claims.answered(claim, series, low, high)
       const sharers = sharedClaims.get(claim) ?? []
-      checker.shared(series, low, high, sharers, whyShared(simulation))
+      checker.shared(series, low, high, sharers, 'made by a copy beside its original')
     },
   }
   if (profile.counts === 'a root') return startRegions(simulation, witness)

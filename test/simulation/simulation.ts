@@ -30,7 +30,7 @@ import { SECOND } from './regions.js'
 import { ReplacedLedger } from './replaced-ledger.js'
 import { Actor, Scheduler } from './scheduler.js'
 import { type Server, startServer } from './servers.js'
-import { isCalm } from './set-back.js'
+import { whyBothMake } from './set-back.js'
 import { SOURCES } from './source-models.js'
 import { look } from './stored-states.js'
 import { labelled, type Tenant } from './tenants.js'
@@ -109,7 +109,7 @@ export class Simulation {
     if (Receipts.areMade(seed, this.profile))
       this.receipts = new Receipts(this, SERVER_URL, Receipts.haveRanges(seed))
     if (ReplacedLedger.happens(seed, this.profile)) this.replacedLedger = new ReplacedLedger(this)
-    this.checker.mayBothMake = (series, n) => !isCalm(this) || !this.besideCopy.isTooLate(series, n)
+    this.checker.whyBothMake = (series, n, why) => whyBothMake(this, series, n, why)
     this.networkActor.realm = serverRealm(this.scheduler, () => this.serverClockError)
     const server = {
       handle: (request: Request) => this.#serve(request),
@@ -188,6 +188,7 @@ export class Simulation {
     device.databases.committed = (writes) => look(this, device, writes)
     device.databases.failed = () => {
       this.hit('transaction failed')
+      device.disturb()
       device.mayLose('storage failed')
     }
     if (!traits.hasIndexedDb) device.mayLose('kept in memory')
