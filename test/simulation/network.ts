@@ -41,6 +41,10 @@ export interface Server {
   handle(request: Request): Promise<Reply | undefined>
 }
 
+/** What a HiLo server says, and what a proxy says in front of one. */
+const BUSY = JSON.stringify({ Type: 'TooManyRequests', Message: 'The server is busy.' })
+const SORRY = '<h1>Sorry</h1>'
+
 /** What a request needs of its device. */
 type Link = Pick<Surroundings, 'name' | 'isOnline' | 'node' | 'offline' | 'disturbed'>
 
@@ -195,10 +199,11 @@ export class Network {
     this.#scheduler.post(this.#actor, delay, what, async () => {
       if (this.#scheduler.random.chance(this.faults.busy)) {
         this.#hit('server busy')
+        const seconds = this.#scheduler.random.between(1, 20)
         return answered({
           status: 503,
-          headers: { 'Retry-After': String(this.#scheduler.random.between(1, 20)) },
-          body: '{}',
+          headers: { 'Retry-After': String(seconds) },
+          body: seconds % 2 > 0 ? BUSY : SORRY,
         })
       }
       const early = this.#gateway.answer(request)

@@ -1,6 +1,6 @@
 /**
  * Finds pages and workers that ask a server again before the time that it has named
- * (`Retry-After`). A page or worker that has got that answer must wait. A page that is loaded anew
+ * (`Retry-After`). What a proxy has named in its place may end sooner. A page or worker that has got that answer must wait. A page that is loaded anew
  * cannot know of it. Nor can another tab, or another instance in the same page.
  */
 import type { Reply, Request } from './network.js'
@@ -18,9 +18,9 @@ export class Pauses {
     this.#complain = complain
   }
 
-  heard(request: Request, { status, headers = {} }: Reply): void {
+  heard(request: Request, { status, headers = {}, body }: Reply): void {
     const seconds = Number(headers['Retry-After'] ?? headers['retry-after'])
-    if (status !== 503 || !(seconds > 0)) return
+    if (status !== 503 || !(seconds > 0) || !body.startsWith('{')) return
     for (const what of askedFor(request)) this.#until.set(what, this.#now() + seconds * 1_000)
   }
 

@@ -9,7 +9,7 @@ import { MemoryStorage } from './ledger-storage.js'
 import { OwnServer, type Witness } from './own-servers.js'
 import { isOneLedger } from './profile.js'
 import type { Realm } from './realm.js'
-import type { Actor, Scheduler } from './scheduler.js'
+import { turn } from './scheduler.js'
 import type { Simulation } from './simulation.js'
 import { SqliteStorage } from './sqlite-storage.js'
 import { SimAbortController, SimAbortSignal } from './targets.js'
@@ -35,9 +35,10 @@ export const region: Word = {
     const server = servers.get(node)
     if (!(server instanceof OwnServer)) return
     simulation.hit('region restarted')
-    scheduler.post(networkActor, 0, `region ${node} starts again`, () =>
-      server.whileStopped(() => {}),
-    )
+    scheduler.post(networkActor, 0, `region ${node} starts again`, async () => {
+      await server.whileStopped(() => {})
+      await simulation.regionsAtRest()
+    })
   },
   heal: ({ rootIsAway }) => rootIsAway.clear(),
 }
@@ -47,7 +48,7 @@ const addressFrom = (node: string): string => `https://${node.toLowerCase()}.tes
 
 /** Starts both regions, and the root above them. */
 export async function startRegions(simulation: Simulation, witness: Witness): Promise<OwnServer> {
-  const { random, servers, scheduler, networkActor, rootIsAway } = simulation
+  const { random, servers, networkActor, rootIsAway } = simulation
   const [first] = simulation.profile.nodes as [string]
   const hit = (fault: string) => simulation.hit(fault)
   const rootServer = await OwnServer.start(first, new MemoryStorage())
@@ -58,25 +59,32 @@ export async function startRegions(simulation: Simulation, witness: Witness): Pr
     simulation.atEnd.push(() => server.remove())
     return server.enter({ random, witness, hit })
   }
+  const underWay = new Set<Promise<unknown>>()
+  // What a region does by itself waits for the root, beyond the event that began it.
+  simulation.regionsAtRest = async () => {
+    do await turn()
+    while (underWay.size > 0)
+  }
   Object.assign((networkActor.realm as Realm).globals, {
-    ...timersOf(scheduler, networkActor),
+    ...timersOf(simulation),
     AbortController: SimAbortController,
     AbortSignal: SimAbortSignal,
     async fetch(address: string, init: RequestInit = {}) {
       const url = new URL(address)
       const node = [...servers.keys()].find((each) => addressFrom(each) === url.origin)!
-      const reply = rootIsAway.has(node)
-        ? undefined
-        : await root.handle({
-            method: init.method ?? 'GET',
-            url,
-            headers: init.headers as Record<string, string>,
-            body: init.body as string | undefined,
-            from: `region ${node}`,
-            sender: node,
-            node,
-            answeredBy: undefined,
-          })
+      if (rootIsAway.has(node)) throw new TypeError('fetch failed')
+      const asking = root.handle({
+        method: init.method ?? 'GET',
+        url,
+        headers: init.headers as Record<string, string>,
+        body: init.body as string | undefined,
+        from: `region ${node}`,
+        sender: node,
+        node,
+        answeredBy: undefined,
+      })
+      underWay.add(asking)
+      const reply = await asking.finally(() => underWay.delete(asking))
       if (!reply) throw new TypeError('fetch failed')
       const { status, headers, body } = reply
       return {
@@ -108,10 +116,15 @@ function witnessOfRoot({ checker }: Simulation): Witness {
 }
 
 /** As Node has them. */
-function timersOf(scheduler: Scheduler, actor: Actor) {
+function timersOf({ scheduler, networkActor, regionsAtRest }: Simulation) {
   return {
     setTimeout(run: () => void, ms = 0) {
-      const timer = { cancel: scheduler.post(actor, ms, 'timer', run), unref: () => timer }
+      const fire = () => {
+        run()
+        return regionsAtRest()
+      }
+      const cancel = scheduler.post(networkActor, ms, 'timer', fire)
+      const timer = { cancel, unref: () => timer }
       return timer
     },
     clearTimeout: (timer: { cancel(): void } | undefined) => timer?.cancel(),

@@ -5,7 +5,7 @@
  */
 import { askAtOnce } from './app.js'
 import { OwnServer } from './own-servers.js'
-import type { Profile } from './profile.js'
+import { isOneLedger, type Profile } from './profile.js'
 import type { Random } from './random.js'
 import type { Simulation } from './simulation.js'
 import { SqliteStorage } from './sqlite-storage.js'
@@ -29,9 +29,7 @@ export class ReplacedLedger {
 
   /** Such a schedule keeps its ledger in SQLite. */
   static happens(seed: number, profile: Profile): boolean {
-    const { authority, nodes, hasClones, hasRestore, goesBack } = profile
-    if (seed % EVERY !== REMAINDER || authority !== 'own' || nodes.length > 1) return false
-    return !hasClones && !hasRestore && !goesBack
+    return seed % EVERY === REMAINDER && isOneLedger(profile)
   }
 
   act(node: string): void {

@@ -54,6 +54,8 @@ export class Simulation {
   readonly devices: Device[] = []
   /** Milliseconds that the servers' clocks are ahead. */
   serverClockError = 0
+  /** Until nothing goes on between regions and their root. */
+  regionsAtRest: () => Promise<void> = async () => {}
   /** Removes what this world has on the disk. */
   readonly atEnd: (() => Promise<void>)[] = []
   /** Regions whose root does not answer. */
@@ -314,7 +316,9 @@ export class Simulation {
 
   async #serve(request: Request): Promise<Reply | undefined> {
     if (this.down.has(request.node)) return undefined
-    return this.servers.get(request.node)!.handle(request)
+    const reply = await this.servers.get(request.node)!.handle(request)
+    await this.regionsAtRest()
+    return reply
   }
 }
 
