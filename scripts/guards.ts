@@ -796,7 +796,11 @@ export const GUARDS: Guard[] = [
     'server/sqlite-ledger',
     'return token',
   ),
-  guard('H26 a handler asks for tokens where nobody says who may ask', 'server/open'),
+  guard(
+    'H26 a handler asks for tokens where nobody says who may ask',
+    'server/open',
+    'if (host === undefined) return opening.hosts',
+  ),
   guard('H26 beyond this machine a server asks for tokens', 'server/open'),
   guard('H26 a server with a name for others asks for tokens', 'server/open'),
   guard('H26 a server with an address for others asks for tokens', 'server/open'),
@@ -808,7 +812,7 @@ export const GUARDS: Guard[] = [
   guard('H38 a form is tried before anything starts', 'core/id-format'),
   guard('H38 a form is tried with a second number before its first id', 'core/id-format', 'false'),
   guard('H38 an id is not the one before', 'core/id-format', 'false'),
-  guard('H38 an id is a text', 'core/id-format'),
+  guard('H38 an id is a text', 'core/id-format', "if (typeof id !== 'string') return id as never"),
   guard('H32 use is noted in the step that leases', 'worker/check-ins', 'return after'),
   guard('H32 the server hears of use', 'sqlite/set-back'),
   guard(

@@ -46,6 +46,7 @@ interface Node {
   id: Node | null
   key: Node
 }
+
 interface Change {
   /** What becomes something else. */
   node: Pick<Node, 'start' | 'end'>
@@ -80,9 +81,8 @@ export function mutantsOf(file: string, source: string): Mutant[] {
   const visit = (node: Node, around: string, isInFunction: boolean, within?: Node) => {
     const scope = nameOf(node, source) ?? around
     const statement = node.type === 'ExpressionStatement' ? node : within
-    for (const { node: changed, instead, probed = node } of isInFunction
-      ? changesOf(node, source)
-      : []) {
+    const changes = isInFunction ? changesOf(node, source) : []
+    for (const { node: changed, instead, probed = node } of changes) {
       const { start, end } = changed
       const place = scope ? `${file} ${scope}` : file
       const name = `${place}: ${short(source.slice(start, end))} → ${short(instead)}`
@@ -209,8 +209,8 @@ function does(expression: Node): boolean {
 }
 
 function nameOf(node: Node, source: string): string | undefined {
-  const isFunction = node.type === 'VariableDeclarator' && FUNCTIONS.includes(node.init?.type ?? '')
-  if (!isFunction && !NAMED.includes(node.type)) return undefined
+  const isNamed = node.type === 'VariableDeclarator' && node.init && isFunction(node.init)
+  if (!isNamed && !NAMED.includes(node.type)) return undefined
   const { start, end } = node.id ?? node.key
   return source.slice(start, end).replace(/:.*/s, '')
 }

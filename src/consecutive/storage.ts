@@ -71,7 +71,8 @@ export class SeriesStorage {
   }
 
   async #take(make: Make, link: Link | undefined): Promise<Taken | Drafted | undefined> {
-    const taken = (await this.#takeAtOnce(make, link)) ?? (await this.#takeAfterLook(make, link))
+    let taken = await this.#takeAtOnce(make, link)
+    taken ??= await this.#takeAfterLook(make, link)
     if (taken && 'row' in taken && taken.begun && taken.row.link?.hash === link?.hash)
       this.#seen = { begun: taken.begun, row: taken.row, link }
     return taken

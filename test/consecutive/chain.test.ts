@@ -281,3 +281,18 @@ async function rewrite(name: string, at: number, change: (link: Link) => Link | 
   await (changed ? requested(links.put(changed)) : requested(links.delete(['receipts', 'A', at])))
   db.close()
 }
+
+test.each([
+  [0, '2026-11-21T12:00:00+00:00'],
+  [-1, '2026-11-21T12:01:00+00:01'],
+  [1, '2026-11-21T11:59:00-00:01'],
+  [-345, '2026-11-21T17:45:00+05:45'],
+  [210, '2026-11-21T08:30:00-03:30'],
+])('a record has the time of its device, which is %i minutes behind UTC', async (minutes, text) => {
+  clock('2026-11-21T12:00:00Z')
+  vi.spyOn(Date.prototype, 'getTimezoneOffset').mockReturnValue(minutes)
+  const times: string[] = []
+  const timed = chain({ text: ({ time }) => String(times.push(time)) })
+  await openTill(shop, { series: { chain: timed } }).receipts.next({ key: 'a' })
+  expect(new Set(times)).toEqual(new Set([text]))
+})
