@@ -151,7 +151,9 @@ function giveRange(
   const row = rows.series.get(grant)
   if (!row) return refuse({ refused: 'missing' })
   if (row.closedAt !== null) return refuse({ refused: 'closed' })
-  for (const each of rows.series.values()) {
+  // A storage finds rows in any order. A refusal names the first series, whatever the storage.
+  const all = [...rows.series.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  for (const each of all) {
     const letter = each.name
     const given = rangesOf(each).find(overlaps(range))
     // guard: H28 a number of a range is given once
