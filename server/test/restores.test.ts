@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { openLedger } from '../src/index.js'
 import { grantTokens, newGrantId } from '../src/ledger/grant-token.js'
 import type { Ledger, Series } from '../src/ledger/ledger.js'
-import { newFolder, secretIn } from './folders.js'
+import { newFolder, runIn, secretIn } from './folders.js'
 import { json, newHandler } from './handlers.js'
 
 const HILO = '/databases/Shop/hilo'
@@ -26,7 +26,7 @@ async function newServer() {
   })
   const metrics = async () =>
     (await (await server.handler(new Request('http://ids.test/metrics'))).text()).split('\n')
-  return { ...server, log, lost, metrics }
+  return { ...server, dataDir, log, lost, metrics }
 }
 
 test('from the first proof on: 503 for now, not ready, a metric, one log line', async () => {
@@ -74,6 +74,29 @@ test('from the first proof on: 503 for now, not ready, a metric, one log line', 
   await ledger.raiseFloors({ database: 'Shop', by: 1_000 })
   expect((await ask('/healthz?database=Shop')).status).toBe(200)
   expect((await ask(`${HILO}/next?tag=orders`)).body).toMatchObject({ Low: 1_033 })
+})
+
+test('a counter that went back: 503 for now, until its floor is raised as the answer says', async () => {
+  const { ask, ledger, log, metrics, dataDir } = await newServer()
+  await ask(`${HILO}/next?tag=orders`)
+  runIn(
+    dataDir,
+    "UPDATE hilo_counters SET max = 0, high_water = 0, serial = 0 WHERE tag = 'orders'",
+  )
+  const refused = await ask(`${HILO}/next?tag=orders`)
+  expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '30'])
+  const message = expect.stringMatching(
+    /'orders' of shop .*1 to 32 .*raise-floor shop 'orders' 32/i,
+  )
+  expect(refused.body).toMatchObject({ Type: 'System.TimeoutException', Message: message })
+  expect(await metrics()).toContain('hilo_refusal_reasons_total{reason="went-back"} 1')
+  expect(log.error).toHaveBeenCalledExactlyOnceWith(
+    { reason: message },
+    'A COUNTER WENT BACK: NOTHING OF IT IS GRANTED.',
+  )
+  expect((await ask(`${HILO}/next?tag=lines`)).status).toBe(201)
+  await ledger.raiseFloor({ database: 'Shop', collection: 'orders', floor: 32 })
+  expect((await ask(`${HILO}/next?tag=orders`)).body).toMatchObject({ Low: 33 })
 })
 
 test('a claim that shows the token proves it, and its batch is refused as a whole', async () => {
