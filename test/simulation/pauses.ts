@@ -1,7 +1,8 @@
 /**
  * Finds pages and workers that ask a server again before the time that it has named
- * (`Retry-After`). What a proxy has named in its place may end sooner. A page or worker that has got that answer must wait. A page that is loaded anew
- * cannot know of it. Nor can another tab, or another instance in the same page.
+ * (`Retry-After`). What a proxy has named in its place may end sooner. A page or worker that has
+ * got that answer must wait. A page that is loaded anew cannot know of it. Nor can another tab, or
+ * another instance in the same page.
  */
 import type { Reply, Request } from './network.js'
 
