@@ -197,6 +197,8 @@ export class Page {
   readonly wishes = new Map<string, { until: number; count: number }[]>()
   /** Of each collection: the nodes of the ids that it has issued. */
   readonly nodes = new Map<string, Set<string>>()
+  /** Can the code be loaded that runs here when no worker does? */
+  canLoadOwner = true
   /** Calls that have not settled. */
   readonly calls = new Set<Call>()
   /** Has the app called `goOffline()`? */
@@ -240,7 +242,10 @@ export class Page {
     Reflect.deleteProperty(globalThis, Symbol.for('offline-hilo'))
     this.hilo = new Hilo(this.#options(), {
       spawn: this.kind === 'page' ? () => this.#spawn() : undefined,
-      ownerHere: async () => ownerHere(),
+      ownerHere: async () => {
+        if (this.canLoadOwner) return ownerHere()
+        throw new TypeError('Failed to fetch a module')
+      },
       onlineCalls: () => this.#loadOnlineCalls(),
     })
   }

@@ -170,7 +170,8 @@ async function useAllUp(
   }
 }
 
-function record(
+/** A page has issued these ids. */
+export function record(
   { scheduler, checker }: Simulation,
   { actor, tenant, device }: Page,
   tag: string,

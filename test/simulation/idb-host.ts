@@ -29,6 +29,8 @@ export interface Waiting {
 export interface Connection {
   readonly actor: Actor
   lose(): void
+  /** Each transaction fails from now on, and no event says so. */
+  die(): void
 }
 
 export class DatabaseHost {
@@ -74,6 +76,10 @@ export class DatabaseHost {
   dropAll(): void {
     for (const transaction of [...this.#transactions]) transaction.fail('AbortError')
     for (const connection of [...this.connections]) connection.lose()
+  }
+
+  killConnections(): void {
+    for (const connection of this.connections) connection.die()
   }
 
   delay(): number {

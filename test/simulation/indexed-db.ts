@@ -8,6 +8,7 @@ export class SimDatabase extends SimTarget implements Connection {
   readonly #host: DatabaseHost
   readonly actor: Actor
   #isOpen = true
+  #isDead = false
 
   constructor(host: DatabaseHost, actor: Actor) {
     super()
@@ -34,7 +35,14 @@ export class SimDatabase extends SimTarget implements Connection {
     const names = typeof stores === 'string' ? [stores] : stores
     if (names.some((name) => !this.#host.disk.stores.has(name)))
       throw new DOMException('No such object store.', 'NotFoundError')
-    return new SimTransaction(this.#host, this.actor, names, mode, options.durability === 'strict')
+    const { actor } = this
+    const made = new SimTransaction(this.#host, actor, names, mode, options.durability === 'strict')
+    if (this.#isDead) made.fail('UnknownError')
+    return made
+  }
+
+  die(): void {
+    this.#isDead = true
   }
 
   close(): void {

@@ -24,12 +24,24 @@ export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
     seed: 24,
     says: /^\S+ \d+ was issued by (\w+), but \1 had issued it$/,
   },
+  'dead-connection': {
+    fault:
+      'A page goes on with a connection to IndexedDB that fails each transaction, while a new one ' +
+      'would work.',
+    seed: 3,
+    says: /^\S+: storage-failed, \d+ are stored, and its storage would open anew$/,
+  },
   drop: {
     fault:
       'A device that holds numbers of a collection that was dropped hears that it is a copy, and ' +
       'that its ids may exist twice.',
     seed: 3,
     says: /^\w+ was taken for a copy, and is none$/,
+  },
+  'late-storage': {
+    fault: 'A page whose storage did not open at its start does without it until it is reloaded.',
+    seed: 3,
+    says: /^\S+ stays in memory, and its storage works$/,
   },
   'ledger-anew': {
     fault: 'A device goes on where a ledger that was begun anew answers in place of the first.',
@@ -40,5 +52,17 @@ export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
     fault: 'A device goes on where two ledgers answer at one address.',
     seed: 3,
     says: /^\S+ \d+ was (granted to|issued by) \w+, but \w+( and \w+)* (holds|had issued) it$/,
+  },
+  'two-options': {
+    fault: 'A page that keeps no reserve gives back, when it closes, what another page keeps.',
+    seed: 11,
+    says: /^\w+ keeps \d+ of \d+ \w+, because another page keeps none$/,
+  },
+  'worker-lost-offline': {
+    fault:
+      'A page whose worker dies without a network blames its storage, while another worker ' +
+      'could start.',
+    seed: 24,
+    says: /^\S+: storage-failed, \d+ are stored, and another worker would start$/,
   },
 }

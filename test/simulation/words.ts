@@ -8,6 +8,7 @@ import { ledgerAnew, replica } from './another-ledger.js'
 import { bound } from './bound-counter.js'
 import { clockWithDisk } from './clock-with-disk.js'
 import type { Device } from './device.js'
+import { deadConnection, lateStorage, twoOptions, workerLostOffline } from './device-edges.js'
 import { drop } from './drop.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
 import { oneWay } from './one-way.js'
@@ -32,11 +33,15 @@ const WORDS = {
   bound,
   region,
   'clock-with-disk': clockWithDisk,
+  'dead-connection': deadConnection,
   drop,
+  'late-storage': lateStorage,
   'ledger-anew': ledgerAnew,
   'one-way': oneWay,
   'renew-secret': renewSecret,
   replica,
+  'two-options': twoOptions,
+  'worker-lost-offline': workerLostOffline,
 } satisfies Record<string, Word>
 
 export type WordName = keyof typeof WORDS

@@ -1,0 +1,132 @@
+/**
+ * Words about one device whose server is fine: what it has stored has to stay of use.
+ *
+ * * `late-storage`: IndexedDB fails or stands still while a page opens, and works seconds later, as
+ *   beside a large write of the app.
+ * * `dead-connection`: each transaction of the open connections fails from now on, while one of a
+ *   new connection would work.
+ * * `two-options`: beside a page that keeps a reserve, one is opened that keeps none, and is closed.
+ * * `worker-lost-offline`: a worker dies without a network, so the code that would run in its place
+ *   cannot be loaded.
+ */
+import { total } from '../../src/core/range.js'
+import { callApp } from './app.js'
+import type { Device, Page } from './device.js'
+import { record } from './ending.js'
+import { comeOnline } from './faults.js'
+import { STORAGE_WORKS } from './idb-host.js'
+import { isOneLedger, type Profile } from './profile.js'
+import type { Random } from './random.js'
+import type { Simulation } from './simulation.js'
+import type { Word } from './words.js'
+
+/** Longer than any deadline of a page, so that it has done without its storage. */
+const STANDS_MS = 12_000
+/** By then a page could have tried again. */
+const SOON_MS = 15_000
+
+/** Nothing else goes wrong, so each complaint is about this. */
+const deviceWord = (happens: Word['happens'], least: Partial<Profile> = {}): Word => ({
+  fits: isOneLedger,
+  world: () => ({ faults: new Set(), sizeLimit: undefined, ...least }),
+  happens(simulation, device, random) {
+    if (simulation.receipts || simulation.replacedLedger || !device.traits.hasIndexedDb) return
+    if (device.isOnline) happens(simulation, device, random)
+  },
+})
+
+const after = ({ scheduler, driver }: Simulation, ms: number, what: string, act: () => void) =>
+  scheduler.post(driver, ms, what, act)
+
+export const lateStorage = deviceWord((simulation, device, random) => {
+  const { storageFaults } = device
+  if (random.chance(0.5)) storageFaults.open = 'fails'
+  else storageFaults.standsUntil = simulation.scheduler.now + STANDS_MS
+  simulation.hit('storage comes late')
+  const page = simulation.openPage(device)
+  after(simulation, STANDS_MS, 'the storage works', () => {
+    Object.assign(storageFaults, STORAGE_WORKS)
+    after(simulation, SOON_MS, 'looks where its numbers are', () => {
+      if (page.isAlive && page.hilo.status().storage === 'memory')
+        simulation.checker.complain(`${page.name} stays in memory, and its storage works`)
+    })
+  })
+})
+
+export const deadConnection = deviceWord((simulation, device, random) => {
+  const page = device.pages.find(({ state }) => state === 'visible')
+  if (!page) return
+  simulation.hit('database connection dead')
+  device.databases.killConnections()
+  askOffline(simulation, device, page, random, 'its storage would open anew')
+})
+
+export const workerLostOffline = deviceWord((simulation, device, random) => {
+  const page = device.pages.find(({ state }) => state === 'visible')
+  const worker = page?.workers.find(({ actor }) => actor.state === 'alive')
+  if (!page || !worker) return
+  simulation.hit('worker died offline')
+  device.mayLose('worker lost')
+  page.canLoadOwner = false
+  simulation.scheduler.kill(worker.actor)
+  askOffline(simulation, device, page, random, 'another worker would start')
+})
+
+/** The device has numbers, and no network. Its page has to get them. */
+function askOffline(
+  simulation: Simulation,
+  device: Device,
+  page: Page,
+  random: Random,
+  why: string,
+): void {
+  const tag = random.pick(simulation.profile.collections)
+  device.isOnline = false
+  device.journeys++
+  const count = page.hilo.status(tag).leased + 1
+  const stored = freeOn(simulation, device, tag)
+  page.run(`nextIds ${count} ${tag}, offline`, () => {
+    void page.hilo.nextIds(tag, count).then(
+      (ids) => record(simulation, page, tag, ids),
+      ({ code }) => {
+        if (stored >= count)
+          simulation.checker.complain(`${page.name}: ${code}, ${stored} are stored, and ${why}`)
+      },
+    )
+    after(simulation, SOON_MS, 'is online again', () => comeOnline(device))
+  })
+}
+
+/** How many numbers of a collection are stored that no page has. */
+const freeOn = (simulation: Simulation, device: Device, tag: string): number =>
+  total(
+    simulation
+      .statesOf(device)
+      .flatMap(({ ranges }) => ranges)
+      .filter(({ prefix }) => prefix.toLowerCase() === `${tag}/`),
+  )
+
+export const twoOptions = deviceWord(
+  (simulation, device, random) => {
+    const { scheduler, profile, checker } = simulation
+    const tag = random.pick(profile.collections)
+    const page = device.pages.find(({ state }) => state === 'visible')
+    const before = freeOn(simulation, device, tag)
+    if (!page || before < profile.reserve / 2) return
+    simulation.hit('another page keeps no reserve')
+    const { issuedCount } = checker
+    const other = device.openPage(() => ({ ...simulation.options(''), reserve: 0 }), '')
+    after(simulation, 500, 'makes an id', () => callApp(simulation, other, 'nextId'))
+    after(simulation, 1_500, 'is closed', () => other.run('is closed', () => other.leave()))
+    after(simulation, 2_500, 'looks what is stored', () => {
+      const left = freeOn(simulation, device, tag)
+      const used = checker.issuedCount - issuedCount
+      if (page.isAlive && left < before / 2 - used)
+        checker.complain(
+          `${device.name} keeps ${left} of ${before} ${tag}, because another page keeps none`,
+        )
+      scheduler.note(page.actor, `has ${left} of ${before}`)
+    })
+  },
+  { reserve: 200 },
+)
