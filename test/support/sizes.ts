@@ -53,33 +53,33 @@ export const leftOut: readonly string[] = isFull ? [] : leftOutBy(process.argv.s
 
 const SIZES = {
   /** Schedules of the simulation, seeds from 1 on. */
-  SCHEDULES: { small: 20, full: 10_000 },
+  SCHEDULES: { small: 20, full: 6_000 },
   /** States of one corner of the model within its small bounds, which has 60,000 at most. */
   SMALL_STATES: { small: 2_000, full: Number.POSITIVE_INFINITY },
   /** States of one corner of the model within its larger bounds. */
-  STATES: { small: 0, full: 25_000 },
+  STATES: { small: 0, full: 12_000 },
   /** States of one corner of a page; each is reached anew by its events. */
-  PAGE_STATES: { small: 500, full: 15_000 },
+  PAGE_STATES: { small: 500, full: 10_000 },
   /** Walks at random through one corner of a page, each to its end. */
-  PAGE_WALKS: { small: 50, full: 2_000 },
+  PAGE_WALKS: { small: 50, full: 1_000 },
   /** Random sequences that a property is tried with, where one of them takes milliseconds. */
   SEQUENCES: { small: 50, full: 250 },
   /** Steps of random ledgers. */
   LEDGER_RUNS: { small: 30, full: 150 },
   /** Random requests to the server, most of them hostile. */
-  REQUESTS: { small: 500, full: 30_000 },
+  REQUESTS: { small: 500, full: 10_000 },
   /** Claims of two servers on one PostgreSQL. */
-  CLAIMS: { small: 400, full: 50_000 },
+  CLAIMS: { small: 400, full: 20_000 },
   /** How often a server, and a PostgreSQL, is killed. */
-  KILLS: { small: 1, full: 20 },
+  KILLS: { small: 1, full: 8 },
   /** Blocks of numbers that an ORM and the server take from one counter. */
   BLOCKS: { small: 200, full: 1_000 },
   /** How often a page makes one id and loads itself again. */
-  RELOADS: { small: 15, full: 200 },
+  RELOADS: { small: 15, full: 80 },
   /** How often a browser is killed while its pages make ids. */
-  CRASHES: { small: 1, full: 20 },
+  CRASHES: { small: 1, full: 8 },
   /** Ids that each of several pages makes at the same time. */
-  IDS_PER_PAGE: { small: 250, full: 2_000 },
+  IDS_PER_PAGE: { small: 250, full: 1_000 },
 } as const
 
 /**
