@@ -9,6 +9,7 @@ import { ID } from './app.js'
 import { settleAll } from './calls.js'
 import type { Device, Page } from './device.js'
 import { heal, stopServiceWorker } from './faults.js'
+import { isAtRest } from './moves.js'
 import { isOfTheApp } from './profile.js'
 import { type Simulation, seriesOf } from './simulation.js'
 import { ofTenant } from './tenants.js'
@@ -31,8 +32,11 @@ export async function end(simulation: Simulation): Promise<void> {
   evictCached(simulation)
   for (const device of devices) {
     for (const page of [...device.pages]) {
-      if (page.kind === 'service worker') stopServiceWorker(simulation, page)
-      else page.run('closes at the end', () => page.leave())
+      if (page.kind === 'page') page.run('closes at the end', () => page.leave())
+      else {
+        if (!isAtRest(page)) device.mayLose('service worker stopped')
+        stopServiceWorker(simulation, page)
+      }
     }
   }
   await wait(simulation, ALL_ARRIVED_MS)

@@ -55,7 +55,7 @@ function comeBack(simulation: Simulation, device: Device, page: Page | undefined
 }
 
 /** A page that has only just opened has no Hilo yet. */
-const isAtRest = ({ hilo }: Partial<Pick<Page, 'hilo'>>): boolean =>
+export const isAtRest = ({ hilo }: Partial<Pick<Page, 'hilo'>>): boolean =>
   Object.values(hilo?.status().collections ?? {}).every(({ leased }) => leased === 0)
 
 const MOVES = { hide: 3, show: 4, reload: 3, close: 1, cache: 2, tab: 3, worker: 1.5 }

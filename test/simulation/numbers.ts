@@ -162,7 +162,9 @@ export class Numbers {
     for (let n = 1; n <= this.highest; n++) {
       if (!this.has(n, LIMITS.granted)) continue
       const heldThen = known?.held[n] ?? 0
-      this.strangers[n] = (this.strangers[n]! & this.allocators[n]!) | (this.known(n) & ~heldThen)
+      // A copy that has dropped it may issue it until all of its pages have heard of that.
+      const forgottenBefore = this.strangers[n]! & (this.allocators[n]! | this.hearing[n]!)
+      this.strangers[n] = forgottenBefore | (this.known(n) & ~heldThen)
       this.#marks[n]! &= ~LIMITS.forgotten
       if (heldThen === 0 && this.strangers[n] !== 0) this.set(n, LIMITS.forgotten)
       this.set(n, LIMITS.rolledBack)
