@@ -99,9 +99,22 @@ export function addGrant(
     offers: state.offers.filter((offer) => !overlaps(offer.range, range)),
     serverTag: range.serverTag,
     nodes: [...new Set([...(state.nodes ?? []), nodeOf(range)])].slice(0, 2),
-    ...(date !== undefined && { sinceGrant: { at: date, issued: 0 } }),
+    ...(date !== undefined && { sinceGrant: { at: date, issued: recent(state, date) } }),
     grants: range.token ? [...state.grants, range.token].slice(-MAX_GRANTS) : state.grants,
   }
+}
+
+/** In this time a grant forgets what was issued before it: a range is to last as long. */
+const BURST_MS = 30_000
+
+/**
+ * What a burst has issued counts for its next claim, too. If each grant began to count anew, a claim
+ * milliseconds after it would find next to nothing issued, and the range would not grow.
+ */
+function recent({ sinceGrant }: DeviceState, date: number): number {
+  if (!sinceGrant) return 0
+  const left = 1 - Math.abs(date - sinceGrant.at) / BURST_MS
+  return Math.round(sinceGrant.issued * Math.max(0, left))
 }
 
 /** Has this device got no range of this node before? Then none of its numbers was issued here. */

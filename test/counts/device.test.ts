@@ -25,8 +25,8 @@ const COUNTS = {
   },
   '10,000 ids of an empty device, each awaited before the next': {
     // Goal: at most 22 strict transactions and 7 claims.
-    'to the last id': { strict: 64, relaxed: 1, claims: 16, messages: 133 },
-    'two minutes after it': { strict: 12, claims: 2, checkIns: 1, messages: 21, timers: 1 },
+    'to the last id': { strict: 37, relaxed: 1, claims: 10, messages: 85 },
+    'two minutes after it': { strict: 8, claims: 1, checkIns: 1, messages: 13, timers: 1 },
   },
   '10,000 ids of an empty device, by Promise.all': {
     'to the last id': { strict: 6, relaxed: 1, claims: 2, messages: 15 },
@@ -37,19 +37,17 @@ const COUNTS = {
     'two minutes after it': { strict: 7, claims: 1, checkIns: 1, messages: 15, timers: 1 },
   },
   '10,000 ids in each of eight pages, each awaited before the next': {
-    // Goal: at most 104 strict transactions and 16 claims.
     'to the last id': {
-      strict: 557,
+      strict: 104,
       relaxed: 8,
-      claims: 149,
-      checkIns: 1,
-      messages: 8_735,
-      broadcasts: 3_976,
+      claims: 14,
+      messages: 1_532,
+      broadcasts: 833,
     },
     'two minutes after it': {
-      strict: 23,
-      claims: 2,
-      messages: 237,
+      strict: 38,
+      checkIns: 1,
+      messages: 272,
       broadcasts: 105,
       timers: 8,
     },

@@ -146,3 +146,25 @@ test('three devices that make 20 ids a second: the highest is near their count',
   await story.pass(5_000)
   expect(Math.max(...ids)).toBeLessThanOrEqual(1.2 * ids.length)
 })
+
+test.each([
+  ['one after the other', 1_000],
+  ['beside each other', 50],
+])('three devices with bursts %s, then quiet: the highest is near their count', async (_, part) => {
+  const story = await Story.begin({ authority: 'own', reserve: 32 })
+  const devices = [1, 2, 3].map(() => story.addDevice())
+  const ids: number[] = []
+  for (let round = 0; round < 5; round++) {
+    const pages = devices.map((device) => device.pages[0] ?? story.simulation.openPage(device))
+    for (let made = 0; made < 1_000; made += part)
+      for (const page of pages)
+        await story.call(page, async ({ hilo }) => {
+          for (let i = 0; i < part; i++) ids.push(numberOf(await hilo.nextId(COLLECTION)))
+        })
+    await story.pass(600_000)
+    for (const page of pages) await story.leave(page)
+    await story.pass(5_000)
+  }
+  expect(ids.length).toBe(15_000)
+  expect(Math.max(...ids) / ids.length).toBeLessThanOrEqual(1.2)
+})

@@ -54,6 +54,7 @@ export class LeaseQueue {
 
   /** Notes on leases that were used up, handed out once. */
   takeSpent(): LeaseNote[] {
+    if (this.held === 0) this.advance()
     const spent = this.spent
     this.spent = []
     return spent
