@@ -38,12 +38,15 @@ export class Pauses {
   }
 }
 
-/** What a request asks for; a check-in is for tokens, and names no collection. */
+/**
+ * What a request asks for; a check-in is for tokens, and names no collection. A tag in the query has
+ * a case that was drawn for this claim. In a body each spelling is a collection of its own.
+ */
 function askedFor({ sender, url, body }: Request): string[] {
   if (!url.pathname.endsWith('/next')) return []
   const { collections = [] } = body === undefined ? {} : JSON.parse(body)
-  const tags = [url.searchParams.get('tag') ?? [], collections.map(tagOf)].flat(2)
-  return tags.map((tag) => `${sender}: a claim of ${tag.toLowerCase()}`)
+  const drawn = url.searchParams.get('tag')?.toLowerCase() ?? []
+  return [drawn, collections.map(tagOf)].flat(2).map((tag) => `${sender}: a claim of ${tag}`)
 }
 
 const tagOf = ({ tag }: { tag: string }): string => tag
