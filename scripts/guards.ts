@@ -43,7 +43,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H2 nothing leaves before the transaction is complete',
     'store/indexeddb',
-    change('work(tx), done', 'work(tx), undefined'),
+    change('work(tx), aborted.then(throwIfAny)', 'work(tx), undefined'),
   ),
   guard(
     'H2 a page that waits for a claim gets its lease once it is stored',

@@ -1,7 +1,7 @@
 /**
  * An IndexedDB database: the one file that imports `idb`. Guarantees that each transaction is
- * strict and has a deadline, that a lost connection is opened again, and that a page stops when a
- * newer version of this package upgrades the storage.
+ * strict and has a deadline, that a connection which fails is replaced by a new one, and that a page
+ * stops when a newer version of this package upgrades the storage.
  */
 import {
   type DBSchema,
@@ -19,6 +19,9 @@ export type Transaction<
   Schema extends DBSchema,
   M extends IDBTransactionMode = 'readonly' | 'readwrite',
 > = IDBPTransaction<Schema, StoreNames<Schema>[], M>
+
+/** `isUndone`: surely nothing of it was done. */
+type Ended<T> = { result: T } | { error: unknown; isUndone: boolean }
 
 export interface DatabaseDescription<Schema extends DBSchema> {
   name: string
@@ -79,53 +82,70 @@ export class Database<Schema extends DBSchema> {
     const turn = this.#last.then(async () => {
       // guard: H18 who waits behind a transaction that hangs fails with it
       if (this.#late !== late) throw this.#late
-      return this.#finish(await this.#begin(mode), work)
+      return this.#attempt(mode, work)
     })
     this.#last = turn.catch(() => {})
     return turn
   }
 
-  /** A connection that was lost is opened again once. */
-  async #begin<M extends 'readonly' | 'readwrite'>(mode: M): Promise<Transaction<Schema, M>> {
-    for (let attempt = 1; ; attempt++) {
+  /**
+   * A connection may be dead, without a word, while a new one would work. So one that fails is
+   * dropped, and what it has surely not done is done once more.
+   */
+  async #attempt<M extends 'readonly' | 'readwrite', T>(
+    mode: M,
+    work: (tx: Transaction<Schema, M>) => Promise<T>,
+  ): Promise<T> {
+    for (let isFirst = true; ; isFirst = false) {
       const connecting = this.#connect()
       const db = await connecting
-      try {
-        // strict: after a power cut a relaxed commit may be gone, and the same numbers would be
-        // leased again (H2).
-        // guard: H2 leasing is strict
-        return db.transaction(this.#description.stores, mode, { durability: 'strict' })
-      } catch (error) {
-        // Another call may have found it lost at the same time, and opened a new one.
-        if (this.#db === connecting) this.#db = undefined
-        db.close()
-        // guard: H14 a lost connection is opened again
-        if (attempt > 1) throw this.#failed('the connection was lost twice', error)
-      }
+      const ended = await this.#finish(db, mode, work)
+      if ('result' in ended) return ended.result
+      const { error, isUndone } = ended
+      const isLate = error === this.#late
+      if (!isLate && !(error instanceof DOMException)) throw error
+      const failure = isLate ? error : this.#failed('a transaction failed', error)
+      // That a record is there already, a connection says that works.
+      if ((error as Error).name === 'ConstraintError') throw failure
+      // Another call may have found it dead at the same time, and opened a new one.
+      if (this.#db === connecting) this.#db = undefined
+      db.close()
+      // guard: H14 a lost connection is opened again
+      if (isLate || !isFirst || !isUndone) throw failure
     }
   }
 
   async #finish<M extends 'readonly' | 'readwrite', T>(
-    tx: Transaction<Schema, M>,
+    db: IDBPDatabase<Schema>,
+    mode: M,
     work: (tx: Transaction<Schema, M>) => Promise<T>,
-  ): Promise<T> {
-    const done = tx.done.catch((error: unknown) => {
-      throw this.#failed('a transaction was aborted', error)
-    })
+  ): Promise<Ended<T>> {
+    let tx: Transaction<Schema, M>
+    try {
+      // strict: after a power cut a relaxed commit may be gone, and the same numbers would be leased
+      // again (H2).
+      // guard: H2 leasing is strict
+      tx = db.transaction(this.#description.stores, mode, { durability: 'strict' })
+    } catch (error) {
+      return { error, isUndone: true }
+    }
+    const aborted = whyAborted(tx)
     try {
       // guard: H2 nothing leaves before the transaction is complete
-      const both = Promise.all([work(tx), done])
+      const both = Promise.all([work(tx), aborted.then(throwIfAny)])
       // guard: H18 a transaction is not waited for without a deadline
       const [result] = await this.#within(both, 'a transaction did not finish')
-      return result
+      return { result }
     } catch (error) {
       try {
         tx.abort()
+        return { error, isUndone: true }
       } catch {
-        // It was over already, or is committing: then its outcome is unknown, which callers treat
-        // as a gap.
+        // It is over, or commits. Who has waited in vain does not wait once more: the outcome is
+        // unknown then, which callers treat as a gap.
+        const isUndone = error !== this.#late && (await aborted) !== undefined
+        return { error, isUndone }
       }
-      throw error instanceof DOMException ? this.#failed('a request failed', error) : error
     }
   }
 
@@ -190,6 +210,21 @@ export class Database<Schema extends DBSchema> {
       { cause, ...(retryAfter && { retryAfter }) },
     )
   }
+}
+
+/** @returns undefined once it is complete. The `done` of idb rejects before the reason is known */
+function whyAborted(
+  tx: Pick<IDBTransaction, 'error' | 'addEventListener'> & { done: Promise<void> },
+): Promise<DOMException | undefined> {
+  tx.done.catch(() => {})
+  return new Promise((resolve) => {
+    tx.addEventListener('complete', () => resolve(undefined))
+    tx.addEventListener('abort', () => resolve(tx.error ?? new DOMException('', 'AbortError')))
+  })
+}
+
+function throwIfAny(error: DOMException | undefined): void {
+  if (error) throw error
 }
 
 function outdated(): HiloError {

@@ -515,7 +515,7 @@ inEachStore(() => {
     })
 
     test('permits with an answer the numbers that its question named, no later ones', async () => {
-      const { receipts } = openTill(shop, { series: { wait: 50 } })
+      const { receipts } = openTill(shop, { series: { wait: 1_000 } })
       await idsOf(receipts, 'a')
       const handle = globalThis.fetch
       const asked: unknown[] = []

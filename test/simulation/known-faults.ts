@@ -24,13 +24,6 @@ export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
     seed: 24,
     says: /^\S+ \d+ was issued by (\w+), but \1 had issued it$/,
   },
-  'dead-connection': {
-    fault:
-      'A page goes on with a connection to IndexedDB that fails each transaction, while a new one ' +
-      'would work.',
-    seed: 3,
-    says: /^\S+: storage-failed, \d+ are stored, and its storage would open anew$/,
-  },
   drop: {
     fault:
       'A device that holds numbers of a collection that was dropped hears that it is a copy, and ' +

@@ -121,7 +121,7 @@ describe('IndexedDbStore', () => {
     await store.update(KEY, count)
     const { transactions } = watchTransactions()
     const update = store.update(KEY, (stored) => {
-      transactions[0]!.abort()
+      transactions.at(-1)!.abort()
       return count(stored)
     })
     await expect(update).rejects.toEqual(storageFailed)
@@ -191,6 +191,31 @@ describe('a connection of IndexedDbStore', () => {
     await store.update(KEY, count)
     connections.at(-1)!.close()
     expect(await store.update(KEY, count)).toBe(2)
+  })
+
+  test('whose transactions fail is replaced by a new one, and nothing is done twice', async () => {
+    const store = new IndexedDbStore(newName())
+    await store.update(KEY, count)
+    const { connections } = watchTransactions((transaction) => {
+      if (connections.at(-1) === connections[0]) queueMicrotask(() => transaction.abort())
+    })
+    expect(await store.update(KEY, count)).toBe(2)
+    expect(await store.update(KEY, count)).toBe(3)
+    expect(new Set(connections).size).toBe(2)
+  })
+
+  test('that fails after its commit began is replaced, but the call is not made again', async () => {
+    const store = new IndexedDbStore(newName())
+    await store.update(KEY, count)
+    const commit = vi.spyOn(IDBTransaction.prototype, 'commit').mockImplementationOnce(function (
+      this: IDBTransaction,
+    ) {
+      commit.mockRestore()
+      this.commit()
+      throw new DOMException('Connection to Indexed Database server lost.', 'UnknownError')
+    })
+    await expect(store.update(KEY, count)).rejects.toEqual(storageFailed)
+    expect(await store.update(KEY, count)).toBe(3)
   })
 
   test('that two calls find lost is opened again once; close leaves none open', async () => {
