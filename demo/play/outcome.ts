@@ -93,13 +93,14 @@ const REASONS = {
   crash: 'their page was killed, and nobody knows which of them it used',
   giveBack: 'they were given back, and nobody knows whether that arrived',
   fork: 'their device dropped them, because it was a copy or held an old token',
+  drop: 'their device dropped them, because the server had dropped their collection',
 }
 
 /** A device counts its gaps by their reasons. Of other gaps, the event says the reason. */
 function reasonOf(event: string, after: System, before: System): string {
   for (const [d, { stored }] of after.devices.entries()) {
     const was = before.devices[d]?.stored.gaps
-    for (const cause of ['crash', 'giveBack', 'fork'] as const)
+    for (const cause of ['crash', 'giveBack', 'fork', 'drop'] as const)
       if (was && stored.gaps[cause] > was[cause]) return REASONS[cause]
   }
   if (event.startsWith('The server forgets')) return 'the server forgot an old grant'

@@ -1,5 +1,6 @@
 /** What a ledger promises about what is dropped: names go, and no number of before comes back. */
 import { expect } from 'vitest'
+import type { Grant } from '../src/ledger/ledger.js'
 import { AT, DAY_MS, newId, type Promises, span } from './ledger-bench.js'
 
 export function describeDrops(promise: Promises): void {
@@ -13,10 +14,7 @@ export function describeDrops(promise: Promises): void {
       const left = (await ledger.status()).filter((status) => status.database === database)
       expect(left.map(({ collection }) => collection)).toEqual(['lines'])
       expect(await max()).toBe(64)
-      expect(await checkIn(newId(), held.token, returned.token)).toEqual([
-        'superseded',
-        'superseded',
-      ])
+      expect(await checkIn(newId(), held.token, returned.token)).toEqual(['dropped', 'dropped'])
       expect(await giveBack(held, 32, 0)).toBe(0)
       await ledger.write([{ database, collection: 'orders', max: 0 }])
       expect(span(await take())).toEqual([65, 96])
@@ -34,7 +32,7 @@ export function describeDrops(promise: Promises): void {
       const [held, kept] = [await take(), await take({ collection: 'lines' })]
       await ledger.prune({ settledBefore: AT, heardBefore: AT + DAY_MS })
       await ledger.drop({ database, collection: 'orders', at: AT })
-      expect(await checkIn(newId(), held.token)).toEqual(['superseded'])
+      expect(await checkIn(newId(), held.token)).toEqual(['dropped'])
       expect(await checkIn(newId(), kept.token)).toEqual([expect.objectContaining({ high: 32 })])
     },
   )
@@ -49,8 +47,47 @@ export function describeDrops(promise: Promises): void {
       expect(await ledger.identities(database)).toEqual([])
       expect(await ledger.nextIdentities([claim])).toEqual([{ value: 3 }])
       expect(await ledger.identities(database)).toEqual(['invoices|'])
-      expect(await checkIn(newId(), token)).toEqual(['superseded'])
+      expect(await checkIn(newId(), token)).toEqual(['dropped'])
       expect(span(await take())).toEqual([33, 64])
+    },
+  )
+
+  promise(
+    'a device hears that its collection was dropped, also where the collection exists anew',
+    async ({ ledger, database, take, claim, checkIn }) => {
+      const [shown, kept] = [await take(), await take()]
+      await ledger.drop({ database, collection: 'orders', at: AT })
+      const answer = await claim({ id: newId(), shown: [{ token: shown.token, next: 1 }] })
+      expect(answer).toMatchObject({ grant: { low: 65, high: 96 }, results: ['dropped'] })
+      const { token } = (answer as { grant: Grant }).grant
+      expect(await checkIn(newId(), shown.token, kept.token, token)).toEqual([
+        'dropped',
+        'dropped',
+        expect.objectContaining({ high: 96 }),
+      ])
+    },
+  )
+
+  promise(
+    'a token of a dropped collection proves no copy, and hides none',
+    async ({ ledger, database, take, checkIn }) => {
+      const [gone, kept] = [await take(), await take({ collection: 'lines' })]
+      await checkIn(newId(), gone.token, kept.token)
+      await ledger.drop({ database, collection: 'orders', at: AT })
+      expect(await checkIn(newId(), gone.token)).toEqual(['dropped'])
+      expect(await checkIn(newId(), gone.token, kept.token)).toEqual(['dropped', 'superseded'])
+    },
+  )
+
+  promise(
+    'a series of a dropped collection is not known any more: its device makes no number in it',
+    async ({ ledger, database }) => {
+      const claim = { database, collection: 'receipts', id: newId(), device: 'Till 1', at: AT }
+      const { token } = (await ledger.claimSeries(claim)) as { token: string }
+      await ledger.drop({ database, collection: 'receipts', at: AT })
+      const checkIn = { database, id: newId(), token, last: 0, at: AT }
+      expect(await ledger.checkInSeries(checkIn)).toBe('unknown')
+      expect(await ledger.claimSeries({ ...claim, id: newId() })).toMatchObject({ name: 'B' })
     },
   )
 

@@ -11,13 +11,13 @@ import { PageLeases, type PageLeasesContext } from './page-leases.js'
 import { Stock } from './stock.js'
 import type { WaitLimits } from './waiters.js'
 
-export interface AllocatorContext extends Omit<PageLeasesContext, 'changed' | 'forked'> {
+export interface AllocatorContext extends Omit<PageLeasesContext, 'changed' | 'dropped'> {
   /** Aborted when the page is closed, with the error for callers. */
   signal: AbortSignal
   formatId: FormatId | undefined
   changed(allocator: Allocator): void
   exhausted(allocator: Allocator, error: HiloError): void
-  forked(allocator: Allocator): void
+  dropped(allocator: Allocator, cause: 'fork' | 'drop'): void
 }
 
 /** Listeners are told of a burst of issued ids at most this often. */
@@ -38,8 +38,8 @@ export class Allocator {
     this.pageLeases = new PageLeases(target, {
       ...context,
       changed: () => context.changed(this),
-      forked: () => {
-        context.forked(this)
+      dropped: (cause) => {
+        context.dropped(this, cause)
         this.stock.refill(true)
       },
     })

@@ -23,6 +23,11 @@ export interface HiloEvents {
    * that it made before may exist twice: tell somebody who can check.
    */
   fork: { collection: string }
+  /**
+   * The server has dropped the collection, so this device has dropped its ranges of it, and claims
+   * new ones. No id was made twice. Ids that were made before stay as they are.
+   */
+  drop: { collection: string }
   /** A claim failed; ids go on while there are some. */
   error: { collection: string; error: HiloError }
 }

@@ -82,8 +82,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
         this.#events.changed(pageLeases, statusOf(pageLeases, this.#instance.isOnline()))
         this.#events.status()
       },
-      forked: ({ pageLeases: { target } }) =>
-        this.#events.dispatch('fork', { collection: target.collection }),
+      dropped: ({ pageLeases: { target } }, cause) =>
+        this.#events.dispatch(cause, { collection: target.collection }),
       exhausted: ({ pageLeases: { target } }, error) =>
         this.#events.dispatch('exhausted', { collection: target.collection, error }),
       stored: (...change) => this.#observed(...change),

@@ -25,7 +25,7 @@ export interface Realm extends Pick<LinkOptions, 'spawn'> {
 export interface InstanceListener extends Pick<OwnerCallbacks, 'stored'> {
   changed(allocator: Allocator): void
   exhausted(allocator: Allocator, error: HiloError): void
-  forked(allocator: Allocator): void
+  dropped(allocator: Allocator, cause: 'fork' | 'drop'): void
 }
 
 export class Instance {

@@ -109,7 +109,7 @@ async function everyCollection(caller: Caller, database?: string): Promise<Relea
   )
   const unused = others.map(({ collection, database, separator }) => {
     const target = instance.targetOf(collection, database, separator)
-    return new PageLeases(target, { ...instance.context, changed() {}, forked() {} })
+    return new PageLeases(target, { ...instance.context, changed() {}, dropped() {} })
   })
   return [...used.map(({ stock }) => stock), ...unused]
 }

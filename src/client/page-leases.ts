@@ -14,7 +14,7 @@ import {
   cutTo,
   exit,
   giveUp,
-  hearForks,
+  hearDropped,
   isAllLeft,
   newPage,
   notesToLeave,
@@ -39,8 +39,8 @@ export interface PageLeasesContext {
   /** May requests be sent? Otherwise surplus stays on the device. */
   isOnline(): boolean
   changed(): void
-  /** This storage turned out to be a copy: all was revoked (H13). */
-  forked(): void
+  /** This storage turned out to be a copy (H13), or the server has dropped: all was revoked. */
+  dropped(cause: 'fork' | 'drop'): void
 }
 
 /**
@@ -126,9 +126,10 @@ export class PageLeases {
     if (view.order >= (this.view?.order ?? 0)) this.view = view
     // guard: H10 two nodes stay two: this page may have issued numbers of both
     this.mixedNodes ??= view.mixedNodes
-    const forks = hearForks(this.#page, view.gaps.fork)
-    if (forks !== 0) this.exchange(0)
-    if (forks > 0) this.#context.forked()
+    const more = hearDropped(this.#page, view.gaps)
+    if (more.fork !== 0 || more.drop !== 0) this.exchange(0)
+    if (more.fork > 0) this.#context.dropped('fork')
+    if (more.drop > 0) this.#context.dropped('drop')
     this.#context.changed()
   }
 

@@ -59,7 +59,7 @@ export function statusOfAll(
     collections: Object.fromEntries(
       pages.map((page) => [nameOf(page, home), statusOf(page, isOnline)]),
     ),
-    gaps: { crash: sum('crash'), giveBack: sum('giveBack'), fork: sum('fork') },
+    gaps: { crash: sum('crash'), giveBack: sum('giveBack'), fork: sum('fork'), drop: sum('drop') },
   }
 }
 
@@ -82,7 +82,7 @@ export function statusOf(
       isClaiming,
       failure !== undefined || !isOnline,
     ),
-    gaps: view ? view.gaps.crash + view.gaps.giveBack + view.gaps.fork : 0,
+    gaps: view ? view.gaps.crash + view.gaps.giveBack + view.gaps.fork + view.gaps.drop : 0,
     ...(failure && { lastError: fromFailure(failure) }),
   }
 }

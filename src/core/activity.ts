@@ -27,6 +27,8 @@ export type ActivityKind =
   | 'check-in'
   /** They were dropped: this storage is a copy of one that went on elsewhere. */
   | 'fork'
+  /** They were dropped: the server has dropped their collection. */
+  | 'drop'
   /** Nobody will issue them: their page was killed, or they were lost on the way to the server. */
   | 'gap'
 
@@ -69,6 +71,7 @@ export function stepsBetween(before: DeviceState, after: DeviceState, reserve: n
     if (dead.has(keyOf(was))) add('gap', 'Their page was killed.', numbers, was.page)
     else if (grown('fork') > 0)
       add('fork', 'This storage is a copy of one that went on elsewhere.', numbers)
+    else if (grown('drop') > 0) add('drop', 'The server has dropped their collection.', numbers)
     else if (isIssued && numbers.to <= after.issued) {
       if (was.kind === 'granted') add('lease', WANTED, numbers)
       add('issue', 'The app has used them.', numbers, was.page)
@@ -123,6 +126,7 @@ export function stepsBetween(before: DeviceState, after: DeviceState, reserve: n
 const ORDER: ActivityKind[] = [
   'check-in',
   'fork',
+  'drop',
   'claim',
   'gap',
   'park',

@@ -2,7 +2,7 @@
  * Check-in: the device shows its grant tokens, the server swaps each for a new one. Pure
  * transitions. Guarantees that an offer whose fate was unknown comes back only when no request
  * under its old token can take it away any more (H12), and that a copy of this device's storage
- * stops using what the other copy went on with (H13).
+ * stops using what the other copy went on with (H13). What the server has dropped is dropped here.
  */
 
 import { insertAll, type Range, size, total } from './range.js'
@@ -181,6 +181,7 @@ function applyResults(
   return shown.reduce((applied, { token }, i) => {
     const result = results[i]
     if (!result || 'unknown' in result) return applied
+    if ('dropped' in result) return dropGrant(applied, token, 'drop')
     // guard: H13 a copy drops its ranges
     return 'superseded' in result
       ? drop(applied, token)
@@ -221,14 +222,17 @@ function renew(state: DeviceState, token: string, newToken: string, high: number
   }
 }
 
+const dropForked = (state: DeviceState, token: string): DeviceState =>
+  dropGrant(state, token, 'fork')
+
 /** Nothing of the grant is ours any more, as if all of it had been given back. */
-function dropForked(state: DeviceState, token: string): DeviceState {
+function dropGrant(state: DeviceState, token: string, cause: 'fork' | 'drop'): DeviceState {
   const held = [...state.ranges, ...state.leases.map(({ range }) => range)]
   const dropped = held.filter((range) => range.token === token)
   return {
     ...renew(state, token, token, -1),
     issued: Math.max(state.issued, ...dropped.map((range) => range.to)),
     grants: state.grants.filter((other) => other !== token),
-    gaps: { ...state.gaps, fork: state.gaps.fork + total(dropped) },
+    gaps: { ...state.gaps, [cause]: state.gaps[cause] + total(dropped) },
   }
 }

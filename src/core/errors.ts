@@ -68,6 +68,11 @@ export type HiloErrorCode =
    * the event `fork`.
    */
   | 'forked'
+  /**
+   * The server has dropped this collection: the ranges of it on this device were dropped, too. See
+   * the event `drop`.
+   */
+  | 'dropped'
 
 /** A {@link HiloError} as plain data: what crosses between worker and page. */
 export interface Failure {

@@ -48,6 +48,8 @@ export interface Gaps {
   giveBack: number
   /** Dropped because this device turned out to be a copy. */
   fork: number
+  /** Dropped because the server has dropped their collection. */
+  drop: number
 }
 
 export interface DeviceState {
@@ -148,6 +150,6 @@ export const emptyState = (): DeviceState => ({
   leases: [],
   offers: [],
   issued: 0,
-  gaps: { crash: 0, giveBack: 0, fork: 0 },
+  gaps: { crash: 0, giveBack: 0, fork: 0, drop: 0 },
   grants: [],
 })

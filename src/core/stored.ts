@@ -70,7 +70,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     (nodes === undefined || (Array.isArray(nodes) && nodes.every(isText))) &&
     isCount(issued) &&
     isObject(gaps) &&
-    [gaps.crash, gaps.giveBack, gaps.fork].every(isCount) &&
+    [gaps.crash, gaps.giveBack, gaps.fork, gaps.drop].every(isCount) &&
     (checkIn === undefined ||
       (isObject(checkIn) && isText(checkIn.id) && areShown(checkIn.grants))) &&
     Array.isArray(grants) &&

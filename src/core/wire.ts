@@ -102,6 +102,8 @@ export interface CheckInAnswer {
      * from an older backup).
      */
     | { superseded: true }
+    /** The collection was dropped at the server, with all its grants. */
+    | { dropped: true }
     /** Another server granted it, which may be behind the same address another time. */
     | { unknown: true }
   )[]

@@ -24,6 +24,7 @@ export const PLACES: Record<ActivityKind | 'error', Piece['kind'] | ''> = {
   'give-back': 'given-back',
   'check-in': '',
   fork: 'gap',
+  drop: 'gap',
   gap: 'gap',
   error: '',
 }

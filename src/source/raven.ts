@@ -165,6 +165,7 @@ function readCheckIn(body: string, url: string): CheckInAnswer {
 function readResults(grants: unknown, url: string, body: string): CheckInAnswer['grants'] {
   const isSound = (each: CheckInAnswer['grants'][number]) =>
     'superseded' in each ||
+    'dropped' in each ||
     'unknown' in each ||
     (typeof each.token === 'string' && Number.isSafeInteger(each.high))
   if (!Array.isArray(grants) || !grants.every((each) => isSound(Object(each))))

@@ -432,6 +432,7 @@ export class OwnedCollection {
       })
       const { state, result } = done
       if (refused) this.#notice = unusable(refused)
+      if (state.gaps.drop > before.gaps.drop) this.#notice = DROPPED
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
       const { ranges, reserve = this.#target.reserve, gaps } = state
       const { checkedIn, serverTag, nodes, isReleased } = state
@@ -504,4 +505,12 @@ const FORKED: Failure = {
     'The storage of this device is a copy: another copy of it has checked in before. The ranges ' +
     'here were dropped and new ones are claimed. Ids made here since the copy was taken may ' +
     'exist twice: compare them.',
+}
+
+const DROPPED: Failure = {
+  code: 'dropped',
+  message:
+    'The server has dropped this collection (`offline-hilo-server drop`). The ranges here were ' +
+    'dropped, too, and new ones are claimed. No id was made twice. If the collection should be ' +
+    'gone, the app makes no more ids in it.',
 }

@@ -17,7 +17,7 @@ const view: DeviceView = {
   free: 0,
   reserve: 32,
   surplus: 0,
-  gaps: { crash: 0, giveBack: 0, fork: 0 },
+  gaps: { crash: 0, giveBack: 0, fork: 0, drop: 0 },
   isClaiming: false,
   isReachable: true,
   order: 0,
@@ -65,7 +65,7 @@ function newAllocator(state: 'visible' | 'hidden' = 'visible') {
     isOnline: () => true,
     changed() {},
     exhausted() {},
-    forked() {},
+    dropped() {},
   })
   return { allocator, exchanges }
 }

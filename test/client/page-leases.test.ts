@@ -12,7 +12,7 @@ const view: DeviceView = {
   free: 0,
   reserve: 32,
   surplus: 0,
-  gaps: { crash: 0, giveBack: 0, fork: 0 },
+  gaps: { crash: 0, giveBack: 0, fork: 0, drop: 0 },
   isClaiming: false,
   isReachable: true,
   order: 0,
@@ -62,7 +62,7 @@ beforeEach(() => {
     state: () => 'visible',
     isOnline: () => isOnline,
     changed() {},
-    forked() {},
+    dropped() {},
   })
 })
 

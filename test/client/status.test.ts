@@ -27,7 +27,7 @@ describe('status', () => {
     expect(hilo.status()).toMatchObject({
       online: true,
       storage: 'best-effort',
-      gaps: { crash: 0, giveBack: 0, fork: 0 },
+      gaps: { crash: 0, giveBack: 0, fork: 0, drop: 0 },
     })
     expect(hilo.status('orders')).toMatchObject({
       available: 0,
@@ -175,6 +175,21 @@ describe('events', () => {
     expect(hilo.status().gaps.fork).toBeGreaterThan(0)
     const mine = await hilo.nextIds('orders', 60)
     expect(mine.filter((id) => theirs.includes(id))).toEqual([])
+  })
+
+  test('drop when the server has dropped the collection, and no fork; ids go on', async () => {
+    const { hilo } = shop.open({ reserve: 32 })
+    const forks: string[] = []
+    hilo.addEventListener('fork', ({ detail }) => forks.push(detail.collection))
+    await hilo.nextId('orders')
+    await shop.ledger.drop({ database: 'default', collection: 'orders', at: 0 })
+    const drop = next(hilo, 'drop')
+    await hilo.reserve('orders', 100)
+    expect(await drop).toEqual({ collection: 'orders' })
+    expect(await hilo.nextNumber('orders')).toBeGreaterThan(32)
+    expect(hilo.status().gaps).toEqual({ crash: 0, giveBack: 0, fork: 0, drop: 32 })
+    expect(hilo.status('orders').lastError).toMatchObject({ code: 'dropped' })
+    expect(forks).toEqual([])
   })
 })
 

@@ -120,6 +120,12 @@ describe('the steps between two states', () => {
       ['fork 1–32'],
     ],
     [
+      'a collection that the server has dropped',
+      { ranges: [range(17, 32)], leases: [lease('page1', 1, 16)] },
+      { issued: 32, gaps: gaps({ drop: 32 }) },
+      ['drop 1–32'],
+    ],
+    [
       'a check-in that finds a give-back not delivered',
       {
         ranges: [range(1, 8, { token: 'a' })],
@@ -190,6 +196,7 @@ const RULES: Record<Exclude<Step['kind'], 'check-in'>, { from: string[]; to: str
     to: ['given-back', 'nobody'],
   },
   fork: { from: ['granted', 'leased', 'offered', 'given-back'], to: ['nobody'] },
+  drop: { from: ['granted', 'leased', 'offered', 'given-back'], to: ['nobody'] },
   gap: { from: ['leased', 'offered', 'given-back'], to: ['nobody'] },
 }
 

@@ -181,6 +181,23 @@ describe('a check-in', () => {
     })
     expect(state.gaps.fork).toBeGreaterThanOrEqual(16)
   })
+
+  test('drops what the server has dropped, counts it apart from a copy, and claims above it', () => {
+    const other = range(40, 50, t2)
+    const state = checkedIn(
+      { ...device, ranges: [...device.ranges, other] },
+      { dropped: true },
+      { token: 'new', high: 50 },
+    )
+    expect(state).toMatchObject({
+      ranges: [{ ...other, token: 'new' }],
+      leases: [],
+      offers: [],
+      grants: ['new'],
+      issued: 16,
+    })
+    expect(state.gaps).toEqual({ crash: 0, giveBack: 0, fork: 0, drop: 16 })
+  })
 })
 
 describe('a check-in is due', () => {
@@ -251,6 +268,12 @@ describe('a claim', () => {
     expect(state).toMatchObject({ grants: ['t1', 't3'], ranges: [{ from: 40, token: 't3' }] })
     const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) }, 0)
     expect(applyShown(granted, 'c1', results)).toBe(granted)
+  })
+
+  test('of a dropped collection drops what is under that token; the others are shown later', () => {
+    const state = applyShown(claiming(), 'c1', [{ dropped: true }])
+    expect(state).toMatchObject({ grants: ['t1'], ranges: [], leases: device.leases })
+    expect(state.gaps).toMatchObject({ fork: 0, drop: 11 })
   })
 
   test('of a copy that was second drops all with a token: nobody has shown the others', () => {

@@ -248,7 +248,7 @@ test('what killed pages never settled is written off: a gap, and never free agai
       2000,
     ).state
   expect(state.leases).toHaveLength(64)
-  expect(state.gaps).toEqual({ crash: 24, giveBack: 0, fork: 0 })
+  expect(state.gaps).toEqual({ crash: 24, giveBack: 0, fork: 0, drop: 0 })
   expect(state.issued).toBe(24)
   expect(settle(state, [{ lease: 'page0:orders:0.0', next: 1 }])).toEqual(state)
 })

@@ -17,7 +17,7 @@ const status = (message = ''): HiloStatus => ({
       ...(message && { lastError: new HiloError('server-refused', message, { status: 401 }) }),
     },
   },
-  gaps: { crash: 0, giveBack: 0, fork: 0 },
+  gaps: { crash: 0, giveBack: 0, fork: 0, drop: 0 },
 })
 const facts = (more: Partial<Facts> = {}): Facts => ({
   status: status(),

@@ -11,7 +11,7 @@ import {
   cutTo,
   exit as exitPage,
   giveUp,
-  hearForks,
+  hearDropped,
   newPage,
   notesToLeave,
   type Page,
@@ -159,7 +159,7 @@ export function hearOfFork(system: System, d: number): System {
 
 /** A page that hears of a fork tells its device so. Here this fails, so that it takes no event. */
 function learn(page: Page, forks: number): void {
-  if (hearForks(page, forks) === 0 || page.offers.length === 0) return
+  if (hearDropped(page, { fork: forks, drop: 0 }).fork === 0 || page.offers.length === 0) return
   const { id } = askDevice(page, { id: `${page.id}:fork ${forks}`, want: 0, offer: true })
   cancel(page, id)
 }
@@ -246,7 +246,7 @@ export const leasesOf = ({ queue }: Page): LeaseLeft[] => copyOfQueue(queue).rev
 /** What makes a page different from others. */
 export function imageOf({ id, holds, asked, isFrozen }: OpenPage): object {
   const queue = copyOfQueue(holds.queue)
-  const { offers, unconfirmed, awaited, copies, forks } = holds
+  const { offers, unconfirmed, awaited, copies, dropped } = holds
   const spent = queue.takeSpent()
   return {
     id,
@@ -256,7 +256,7 @@ export function imageOf({ id, holds, asked, isFrozen }: OpenPage): object {
     unconfirmed: [...unconfirmed.values()],
     awaited: [...awaited.values()],
     copies: [...copies!],
-    forks,
+    forks: dropped?.fork,
     asked,
     isFrozen,
   }

@@ -56,7 +56,7 @@ function leasedTo({ holds, asked }: OpenPage): number {
   for (const { lease, next } of leasesOf(holds)) numbers |= bitsOf(next, lease.range.to)
   for (const { request, answer, forks } of asked) {
     // The page voids an answer that was made before a fork of which it has heard.
-    const isVoid = holds.forks !== undefined && holds.forks !== forks
+    const isVoid = holds.dropped !== undefined && holds.dropped.fork !== forks
     if (holds.awaited.has(request.id) && !isVoid)
       for (const { range } of answer.leases) numbers |= bitsOf(range.from, range.to)
   }

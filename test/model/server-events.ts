@@ -200,6 +200,7 @@ export function raiseFloors(system: System): System {
 
 function resultOf(result: CheckInResult): CheckInAnswer['grants'][number] {
   if (result === 'superseded') return { superseded: true }
+  if (result === 'dropped') return { dropped: true }
   if (result === 'unknown') return { unknown: true }
   return { token: result.token, high: result.high }
 }

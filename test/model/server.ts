@@ -188,7 +188,7 @@ function placesOf(
   const places = shown.map(({ token }) => {
     const { serial } = TOKENS.read(token, KEY.database)!
     const grant = grants.find((each) => each.serial === serial)?.id ?? null
-    return { ...KEY, serial, newest: collection.serial, grant, floor: collection.floor }
+    return { ...KEY, serial, newest: collection.serial, grant, floor: collection.floor, dropped: 0 }
   })
   return { serials: new Map(places.map((place) => [serialText(place), place])) }
 }

@@ -1,5 +1,5 @@
 /** The word `drop`: an operator drops a collection while devices hold numbers of it. */
-import { notNow, OwnServer } from './own-servers.js'
+import { OwnServer } from './own-servers.js'
 import { isOneLedger } from './profile.js'
 import type { Word } from './words.js'
 
@@ -10,8 +10,7 @@ export const drop: Word = {
     const server = servers.get(device.node)
     const collection = random.pick(profile.collections)
     scheduler.post(networkActor, 0, `${collection} is dropped`, async () => {
-      if (!(server instanceof OwnServer) || !server.ledger) return
-      await server.ledger.drop({ database, collection, at: 0 }).catch(notNow)
+      if (!(server instanceof OwnServer) || !(await server.drop(database, collection))) return
       simulation.hit('collection dropped')
       checker.excuseAll(`${collection}-${device.node}`, 'its collection was dropped')
     })

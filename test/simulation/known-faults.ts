@@ -24,13 +24,6 @@ export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
     seed: 24,
     says: /^\S+ \d+ was issued by (\w+), but \1 had issued it$/,
   },
-  drop: {
-    fault:
-      'A device that holds numbers of a collection that was dropped hears that it is a copy, and ' +
-      'that its ids may exist twice.',
-    seed: 3,
-    says: /^\w+ was taken for a copy, and is none$/,
-  },
   'late-storage': {
     fault: 'A page whose storage did not open at its start does without it until it is reloaded.',
     seed: 3,

@@ -120,6 +120,8 @@ export class OwnServer {
   readonly #rotations = new Map<string, number>()
   /** Ids of grants that a restore has taken away. */
   #lost = new Set<string>()
+  /** What an operator has dropped, or wanted to: `orders-A`. */
+  readonly #dropped = new Set<string>()
   /** By the copy: the ids of the grants that it has. */
   readonly #inCopies = new Map<Copy, Set<string>>()
 
@@ -141,6 +143,7 @@ export class OwnServer {
     this.#grants.clear()
     this.#rotations.clear()
     this.#lost.clear()
+    this.#dropped.clear()
     this.#inCopies.clear()
     this.faults = { ...SOUND }
     return this
@@ -195,6 +198,15 @@ export class OwnServer {
     const ledger = this.#ledgers[0]!
     if ((await ledger.restored()).length === 0) return false
     await ledger.raiseFloors({ database, by })
+    return true
+  }
+
+  /** An operator drops a collection. @returns false when there is no ledger now */
+  async drop(database: string, collection: string): Promise<boolean> {
+    const ledger = this.#ledgers[0]
+    if (!ledger) return false
+    this.#dropped.add(`${collection.toLowerCase()}-${this.#node}`)
+    await ledger.drop({ database, collection, at: 0 }).catch(notNow)
     return true
   }
 
@@ -405,6 +417,8 @@ export class OwnServer {
       if (typeof result === 'object') this.#replaced(result.token, rotationOf(result.token))
       const { token } = shown[i]!
       const grant = this.#grants.get(grantId(token))
+      if (result === 'dropped' && grant && !this.#dropped.has(grant.series))
+        this.#stage.witness.checker.complain(`${token} was called dropped, and was not`)
       if (result !== 'superseded' || !grant) return
       const isNewer = this.wasGrantedSince(token)
       const numbers = Array.from({ length: grant.high - grant.low + 1 }, (_, n) => grant.low + n)

@@ -169,6 +169,7 @@ function claimer({ ledger, limits }: CheckedOptions, costs: Costs, metrics: Metr
 
 function resultAnswer(result: CheckInResult): CheckInAnswer['grants'][number] {
   if (result === 'superseded') return { superseded: true }
+  if (result === 'dropped') return { dropped: true }
   if (result === 'unknown') return { unknown: true }
   return { token: result.token, high: result.high }
 }

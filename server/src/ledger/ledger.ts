@@ -108,9 +108,10 @@ export interface ShownGrant {
  * What became of a grant: its new token, and the highest number that it still holds.
  *
  * - `superseded`: another copy of the device showed this token before, or the grant is gone.
+ * - `dropped`: the collection was dropped since, and its grants with it.
  * - `unknown`: this ledger never wrote the token. Another ledger may have.
  */
-export type CheckInResult = { token: string; high: number } | 'superseded' | 'unknown'
+export type CheckInResult = { token: string; high: number } | 'superseded' | 'dropped' | 'unknown'
 
 export interface Floor extends CollectionKey {
   floor: number

@@ -112,6 +112,7 @@ function drop(rows: Rows, databases: readonly string[], at: number): StepResult<
         grants: 0,
         outstanding: 0,
         droppedAt: at,
+        droppedSerial: row.serial,
       })),
       identities: [...rows.identities.values()].map((row) => ({
         ...row,

@@ -19,6 +19,8 @@ export interface CollectionRow extends CollectionKey, NumberLine {
   lastClaim: number | null
   /** Not null: the collection was dropped. The row only keeps what must never be granted again. */
   droppedAt: number | null
+  /** Of the newest grant when the collection was dropped last. 0: it never was. */
+  droppedSerial: number
 }
 
 /** A grant holds `low` to `high`. `high = low - 1`: all of it came back. */
@@ -72,6 +74,8 @@ export interface SerialRow extends SerialKey {
   grant: string | null
   /** Of the collection. */
   floor: number
+  /** Of the collection: grants up to this place were dropped with it. */
+  dropped: number
 }
 
 /** A return without a token, which is honoured once. */
@@ -158,6 +162,7 @@ export const newCollection = ({ database, collection }: CollectionKey): Collecti
   freeCount: 0,
   lastClaim: null,
   droppedAt: null,
+  droppedSerial: 0,
 })
 
 export const newIdentity = ({ database, name }: IdentityKey): IdentityRow => ({

@@ -21,7 +21,7 @@ import { MAX_NUMBER } from './number-line.js'
 import type { NewGrant } from './overlap.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
-import { withNextToken } from './shown-tokens.js'
+import { isDropped, withNextToken } from './shown-tokens.js'
 
 /** Who closes a series that no person has closed. */
 const SERVER = 'the server'
@@ -108,7 +108,8 @@ export function checkInSeries(
   const grant = rows.grants.get(token.id)
   const row = rows.series.get(token.id)
   const restored = provenBy(rows, [{ database, shown: [{ token }] }], bound)
-  if (!grant || row?.database !== database) return { answer: 'unknown', changes: { restored } }
+  const isGone = !grant || isDropped(rows, database, token)
+  if (isGone || row?.database !== database) return { answer: 'unknown', changes: { restored } }
   // A ledger that was restored knows an older token of the same grant, and the device goes on.
   const known = { ...grant, tokenVersion: Math.max(grant.tokenVersion, token.tokenVersion) }
   const replaced = withNextToken(known, token, id)

@@ -3,7 +3,7 @@
  * Guarantees that a token is replaced once and has no effect after that (H12), and that what a copy
  * of a device may have issued is granted to nobody (H13).
  */
-import { distinct, isOfLetters, keyText } from './collections.js'
+import { distinct, isOfLetters, keyText, serialText } from './collections.js'
 import { selectionOfShown } from './core.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
 import type { CheckInResult, ClaimRequest, ShownGrant } from './ledger.js'
@@ -37,6 +37,10 @@ export function readGrantToken(
   // guard: H28 the token of a series is replaced by a check-in of the series alone
   return token && isOfLetters(token.collection) ? undefined : token
 }
+
+/** Was the collection dropped after the grant, which went with it? It may exist anew. */
+export const isDropped = (rows: Rows, database: string, token: TokenContent): boolean =>
+  token.serial <= (rows.serials.get(serialText({ database, ...token }))?.dropped ?? 0)
 
 /** The rows that tokens belong to, as a step has changed them, by id. */
 export interface TokenRows {
@@ -93,12 +97,14 @@ export function showTokens(
   // A token that is newer than its grant proves no copy: this ledger is an older one (H20).
   // guard: H13 one token that is superseded proves a copy, which keeps nothing
   const isCopy = shown.some(({ token }) => {
-    const row = token && (grantOf(token) ?? tombstoneOf(token))
+    if (!token || isDropped(rows, database, token)) return false
+    const row = grantOf(token) ?? tombstoneOf(token)
     if (row?.database !== database) return false
-    return row.tokenVersion > token!.tokenVersion && !withNextToken(row, token!, id)
+    return row.tokenVersion > token.tokenVersion && !withNextToken(row, token, id)
   })
   const results = shown.map(({ token, next }): CheckInResult => {
     if (!token) return 'unknown'
+    if (isDropped(rows, database, token)) return 'dropped'
     const [grant, tombstone] = [grantOf(token), tombstoneOf(token)]
     if (!grant) {
       // The first device that shows the token of a grant that is not kept has its numbers.

@@ -23,7 +23,8 @@ interface Region {
   devices: DeviceStore
   keyOf(target: Target): StoreKey
   /**
-   * This region is a copy, and another copy has asked the root: what came back here is not its own.
+   * This region is a copy, and another copy has asked the root; or the root has dropped the
+   * collection: what came back here is not the region's own.
    */
   copied(key: CollectionKey): Promise<void>
 }
@@ -44,7 +45,8 @@ export function rootSource({ url, token }: Root, region: Region): RootSource {
   /** Called before the results are applied: after a crash in between, they come again. */
   async function met(target: Target, results: CheckInAnswer['grants'] = []): Promise<void> {
     // guard: H13 a copied region grants nothing of what came back to it
-    if (results.some((result) => 'superseded' in result)) await region.copied(target)
+    if (results.some((result) => 'superseded' in result || 'dropped' in result))
+      await region.copied(target)
     if (results.some((result) => 'unknown' in result))
       throw refused(
         `${url} does not know the ranges of '${target.collection}' that this region holds`,

@@ -101,6 +101,7 @@ function partsOf(dialect: Dialect, texts: ReturnType<typeof loadingTexts>, selec
       identities.map(({ database, name }) => ({ database, name })),
     ),
     grants: each(texts.grants, ids),
+    tombstones: each(texts.tombstones, ids),
     returnedOf: end && statement(texts.returnedOf, ...end),
     claimed: each(
       texts.claimed,
@@ -126,7 +127,6 @@ function partsOf(dialect: Dialect, texts: ReturnType<typeof loadingTexts>, selec
       texts.settings,
       settingKeysOf(databases).map((key) => ({ key })),
     ),
-    tombstones: each(texts.tombstones, ids),
   } satisfies Record<string, Statement | undefined>
 }
 
@@ -184,6 +184,9 @@ function loadingTexts(dialect: Dialect) {
         ORDER BY c.value DESC LIMIT 1), 0) AS "answered"`,
     }),
     grants: finding(dialect, GRANTS, ['id'], { isLocked }),
+    // After the grants: a grant that is pruned meanwhile is here. Before the serials: they tell of
+    // a row that is missing because its collection is dropped meanwhile.
+    tombstones: finding(dialect, TOMBSTONES, ['id'], { isLocked }),
     returnedOf: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
       WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.high >= t.low
       ORDER BY t.low DESC LIMIT 1 ${dialect.lock('t')}`,
@@ -206,7 +209,7 @@ function loadingTexts(dialect: Dialect) {
       FROM ${keysIn(dialect, GRANTS, ['database', 'collection'])}`,
     // What is known of a place among a collection's grants.
     serials: `SELECT c.database AS "database", c.tag AS "collection", k."serial" AS "serial",
-        c.serial AS "newest", c.floor AS "floor",
+        c.serial AS "newest", c.floor AS "floor", c.dropped_serial AS "dropped",
         (SELECT g.id FROM ${schema}.hilo_grants g
          WHERE g.database = c.database AND g.tag = c.tag AND g.serial = k."serial") AS "grant"
       FROM ${serial} CROSS JOIN ${schema}.hilo_counters c
@@ -217,8 +220,6 @@ function loadingTexts(dialect: Dialect) {
     settings: `SELECT m.key AS "key", m.value AS "value"
       FROM ${dialect.rows('k', [['key', 'TEXT']])}
       CROSS JOIN ${schema}.hilo_meta m WHERE m.key = k."key"`,
-    // After the grants: a grant that is pruned meanwhile is here.
-    tombstones: finding(dialect, TOMBSTONES, ['id'], { isLocked }),
   }
 }
 

@@ -51,6 +51,7 @@ export const COLLECTIONS: Table<CollectionRow> = {
     outstanding: ['outstanding', 'count', 'changes'],
     lastClaim: ['last_claim', 'number?', 'changes'],
     droppedAt: ['dropped_at', 'number?', 'changes'],
+    droppedSerial: ['dropped_serial', 'count', 'changes'],
   },
   indexes: { hilo_counters_free: '(free_count) WHERE free_count > 0' },
 }

@@ -97,6 +97,7 @@ const place = (newest: number, grant: string | null = null): SerialRow => ({
   newest,
   grant,
   floor: 0,
+  dropped: 0,
 })
 
 test.each<[string, Parameters<typeof rowsOf>[0]]>([

@@ -240,7 +240,13 @@ export class MemoryStore implements RowStore, MemoryRows {
             ? [
                 [
                   serialText(key),
-                  { ...key, newest: row.serial, grant: grant?.id ?? null, floor: row.floor },
+                  {
+                    ...key,
+                    newest: row.serial,
+                    grant: grant?.id ?? null,
+                    floor: row.floor,
+                    dropped: row.droppedSerial,
+                  },
                 ],
               ]
             : []

@@ -284,6 +284,21 @@ test('a copied region is found at its first claim, and drops what it held', asyn
   expect(overlapping(taken)).toEqual([])
 })
 
+test('a region grants nothing more of what its root has dropped', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const before = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
+  const { token, high: end } = await before.take()
+  await before.take()
+  await before.ledger.giveBack({ ...KEY, token, end, last: 0, at: AT })
+  await before.close()
+  await root.ledger.drop({ ...KEY, at: AT })
+  const { max } = await root.ledger.read(KEY)
+  const after = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
+  const taken = [span(await after.take()), span(await after.take())]
+  expect(taken.flat().filter((number) => number! <= max)).toEqual([])
+})
+
 test('a region is copied while a claim of it has no answer: its copy is found, too', async () => {
   const root = await newRoot()
   const dataDir = newFolder()

@@ -8,10 +8,21 @@
  */
 import { idOf } from '../page-exit.js'
 import { insertAll, isReturnable, type Range } from '../range.js'
-import type { Exchange, Exchanged, ExchangeNote, Lease, LeaseNote, Note, Offer } from '../state.js'
+import type {
+  Exchange,
+  Exchanged,
+  ExchangeNote,
+  Gaps,
+  Lease,
+  LeaseNote,
+  Note,
+  Offer,
+} from '../state.js'
 import { type LeaseLeft, LeaseQueue } from './lease-queue.js'
 
 type Cut = Exchange['cuts'][number]
+
+type Dropped = Pick<Gaps, 'fork' | 'drop'>
 
 export interface Page {
   /** Of the page instance; no identity outlives it (H7). */
@@ -28,8 +39,8 @@ export interface Page {
   readonly awaited: Map<string, ExchangeNote>
   /** Ids of notes that have a copy in `localStorage`; undefined: the page has asked nothing yet. */
   copies?: Set<string>
-  /** How many numbers this device lost to forks. Unknown before its first answer. */
-  forks?: number
+  /** How many numbers this device has dropped, by cause. Unknown before its first answer. */
+  dropped?: Dropped
 }
 
 export const newPage = (id: string): Page => ({
@@ -128,17 +139,18 @@ export function cutTo(page: Page, count: number): void {
 }
 
 /**
- * The device says how many numbers it lost to forks. Any other count than the last one means that
- * what the page holds may be a copy's, too. It can fall, from 32 to 0: a late answer was made
- * before the fork, or the storage was lost since.
- * @returns how many more
+ * The device says how many numbers it has dropped. Any other count than the last one means that
+ * what the page holds may be among them. It can fall, from 32 to 0: a late answer was made before
+ * the fork, or the storage was lost since.
+ * @returns how many more, by cause
  */
-export function hearForks(page: Page, forks: number): number {
-  const before = page.forks ?? forks
-  page.forks = forks
+export function hearDropped(page: Page, { fork, drop }: Dropped): Dropped {
+  const before = page.dropped ?? { fork, drop }
+  page.dropped = { fork, drop }
+  const more = { fork: fork - before.fork, drop: drop - before.drop }
   // guard: H13 a page that hears of a fork voids what it holds
-  if (forks !== before) giveUp(page)
-  return forks - before
+  if (more.fork !== 0 || more.drop !== 0) giveUp(page)
+  return more
 }
 
 /**
