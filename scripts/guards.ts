@@ -322,6 +322,7 @@ export const GUARDS: Guard[] = [
     'core/check-in',
     change('date >= at && ', ''),
   ),
+  guard('H19 no clock says that a start need not ask', 'worker/check-ins', 'const isStart = false'),
 
   guard('H13 a copied region grants nothing of what came back to it', 'server/region/region'),
   guard(
@@ -816,10 +817,17 @@ export const GUARDS: Guard[] = [
   guard('H32 use is noted in the step that leases', 'worker/check-ins', 'return after'),
   guard('H32 the server hears of use', 'sqlite/set-back'),
   guard(
-    'H32 a device that starts after more than a minute asks first',
+    'H32 a device that starts asks first',
     'worker/check-ins',
-    (code) => `${code} && false`,
+    change('known !== undefined && state.answered === known', 'true'),
   ),
+  guard(
+    'H32 any other load than a reload clears what was left',
+    'client/last-answers',
+    change('sessionStorage.removeItem(ITEM)', '{}'),
+  ),
+  guard('H32 what was left is taken once', 'client/last-answers'),
+  guard('H32 an engine that was not measured always asks', 'client/last-answers'),
   guard('H32 a server that does not answer is not waited for', 'worker/check-ins'),
   guard(
     'H32 nothing is leased to any page before the answer',
@@ -829,7 +837,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H32 the answer to a repetition does not say that this device is no copy',
     'worker/check-ins',
-    change('? rest', '? { ...rest, checkedIn: 1 }'),
+    change('? rest', '? { ...rest, answered: id }'),
   ),
   guard(
     'H32 who waits is not served by the answer to a repetition',
@@ -840,11 +848,6 @@ export const GUARDS: Guard[] = [
   guard(
     'H32 what the first claim of an earlier session brings is asked for, too',
     'worker/check-ins',
-  ),
-  guard(
-    'H32 the grant of a repeated claim does not say that this device is no copy',
-    'worker/check-ins',
-    'const date = this.#context.owner.world.date()',
   ),
   guard(
     'H18 a page that is left begins no transaction',

@@ -63,6 +63,7 @@ export class Instance {
     }
     countInstance(config, this.signal)
     const pageExit = new PageExit(config, store)
+    config.answers = pageExit.answers
     this.link = new OwnerLink({
       // A store is an object of this realm, so its owner is here, too.
       spawn: store ? undefined : realm.spawn && (worker ?? realm.spawn),
@@ -103,6 +104,7 @@ export class Instance {
       exit: () => {
         isLeft = true
         this.#each(({ stock }) => stock.exit())
+        pageExit.leaveAnswers()
       },
       shown: () => {
         isLeft = false

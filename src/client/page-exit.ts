@@ -1,14 +1,22 @@
 /**
  * What a page does when it closes and has no time: it writes notes of what is left to two places,
- * and gives the surplus back. It starts all of this synchronously inside the handler, and reads and
- * awaits nothing first: nothing else works in every engine.
+ * remembers which check-ins were answered, and gives the surplus back. It starts all of this
+ * synchronously inside the handler, and awaits nothing first: nothing else works in every engine.
  */
 import type { OwnerConfig, Target } from '../core/contract.js'
 import type { DeviceStore } from '../core/device-store.js'
-import { idOf, isNote, NOTES_STORE, notesKeyPrefix, type SeriesKey } from '../core/page-exit.js'
+import {
+  idOf,
+  isNote,
+  NOTES_STORE,
+  nameOf,
+  notesKeyPrefix,
+  type SeriesKey,
+} from '../core/page-exit.js'
 import type { Range } from '../core/range.js'
 import type { Note } from '../core/state.js'
 import type { GiveBack } from './give-back.js'
+import { type LastAnswers, leaveAnswers, takeAnswers } from './last-answers.js'
 
 export class PageExit {
   readonly #config: OwnerConfig
@@ -22,12 +30,15 @@ export class PageExit {
   sender: GiveBack | undefined
   /** Headers of the last request: there is no time to ask for new ones. */
   headers: Record<string, string> = {}
+  /** Check-ins that were answered in this run: to this page, or before its reload. */
+  readonly answers: LastAnswers
 
   /** @param store the app's own: notes go there alone */
   constructor(config: OwnerConfig, store?: DeviceStore) {
     this.#config = config
     this.#store = store
     this.takesBack = !config.isAsked
+    this.answers = store ? {} : takeAnswers(config.name)
     if (config.headers !== 'ask') this.headers = config.headers
   }
 
@@ -104,6 +115,16 @@ export class PageExit {
         tx.objectStore(NOTES_STORE).put(note, [...this.#key(target), idOf(note)])
       tx.commit()
     })
+  }
+
+  /** A check-in of this page was answered. */
+  heard(target: Target, checkIn: string): void {
+    this.answers[nameOf(this.#key(target))] = checkIn
+  }
+
+  /** The page goes: if it is reloaded, it need not ask again. */
+  leaveAnswers(): void {
+    if (!this.#store) leaveAnswers(this.#config.name, this.answers)
   }
 
   /** As {@link GiveBack}. */

@@ -126,6 +126,7 @@ export class PageLeases {
     if (view.order >= (this.view?.order ?? 0)) this.view = view
     // guard: H10 two nodes stay two: this page may have issued numbers of both
     this.mixedNodes ??= view.mixedNodes
+    if (view.answered !== undefined) this.#context.pageExit.heard(this.target, view.answered)
     const more = hearDropped(this.#page, view.gaps)
     if (more.fork !== 0 || more.drop !== 0) this.exchange(0)
     if (more.fork > 0) this.#context.dropped('fork')

@@ -45,17 +45,17 @@ export function reportIn({ isUnheard, checkedIn }: DeviceState, date: number): n
 
 /**
  * Does a device that starts ask the server whether it is a copy, before it leases what is stored,
- * or what a claim under way brings? Not if the stored answer is so new that little was made since.
+ * or what a claim under way brings? Not if this run was answered before, and that answer is the
+ * stored one: this storage did not go back since. No clock can say so (H19).
+ * @param known the last check-in that was answered before the page's reload
  */
-export function asksFirst(state: DeviceState, date: number, ownClaim?: string): boolean {
+export function asksFirst(state: DeviceState, known?: string, ownClaim?: string): boolean {
   const held = everything(state)
   // guard: H32 what the first claim of an earlier session brings is asked for, too
   if (held.length === 0) return state.claim !== undefined && state.claim.id !== ownClaim
-  // guard: H32 a device that starts after more than a minute asks first
-  return (
-    held.some(({ token }) => token !== undefined) &&
-    ![state.checkedIn, state.sinceGrant?.at].some((at) => isWithin(at, date, REST_MS))
-  )
+  // guard: H32 a device that starts asks first
+  const isKnown = known !== undefined && state.answered === known
+  return !isKnown && held.some(({ token }) => token !== undefined)
 }
 
 /**
@@ -134,7 +134,7 @@ export function applyCheckIn(
   if (state.checkIn?.id !== id) return state
   const { checkIn, ...rest } = state
   // guard: H32 the answer to a repetition does not say that this device is no copy
-  const asked = date === undefined ? rest : { ...rest, checkedIn: date }
+  const asked = date === undefined ? rest : { ...rest, checkedIn: date, answered: id }
   return applyResults(asked, checkIn.grants, answer.grants, dropForked)
 }
 

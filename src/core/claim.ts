@@ -62,15 +62,14 @@ export function beginClaim(
  * the answer, and however often it came. Without a token (RavenDB) each request for one claim gets
  * numbers of its own. Those of a later answer become a gap: an answer that comes again looks the
  * same, and its numbers may have been given back since.
- * @param date of the answer. Undefined: an earlier session began the claim, so a copy may get the
- * same answer
+ * @param date of the answer
  * @throws HiloError `invalid-response` when the grant overlaps what this device already holds
  */
 export function addGrant(
   state: DeviceState,
   claimId: string,
   { range }: GrantedRange,
-  date: number | undefined,
+  date: number,
 ): DeviceState {
   // guard: H11 a grant is added once
   if (state.claim?.id !== claimId) return state
@@ -99,7 +98,7 @@ export function addGrant(
     offers: state.offers.filter((offer) => !overlaps(offer.range, range)),
     serverTag: range.serverTag,
     nodes: [...new Set([...(state.nodes ?? []), nodeOf(range)])].slice(0, 2),
-    ...(date !== undefined && { sinceGrant: { at: date, issued: recent(state, date) } }),
+    sinceGrant: { at: date, issued: recent(state, date) },
     grants: range.token ? [...state.grants, range.token].slice(-MAX_GRANTS) : state.grants,
   }
 }

@@ -35,6 +35,11 @@ export interface OwnerConfig {
   credentials?: RequestCredentials
   /** Milliseconds one request may take. */
   timeout: number
+  /**
+   * By the name of a collection: the last check-in that was answered in this run of the page, also
+   * before its reload. Absent: no page, or it was not reloaded.
+   */
+  answers?: Readonly<Record<string, string>>
 }
 
 /**
@@ -90,6 +95,8 @@ export interface DeviceView {
   gaps: Gaps
   /** When this device last checked in, and got new tokens. */
   checkedIn?: number
+  /** The last check-in that was answered to this page's owner. */
+  answered?: string
   /**
    * The node that answered last. Absent where a page cannot hear of answers that other pages get:
    * another node may have answered since.

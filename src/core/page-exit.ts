@@ -8,12 +8,15 @@ import type { ExchangeNote, LeaseNote, Note } from './state.js'
 /** One series of numbers of one authority: what everything stored is filed under. */
 export type SeriesKey = [url: string, database: string, prefix: string]
 
+/** Names it in locks, in messages between tabs, and in what a page remembers over a reload. */
+export const nameOf = (key: SeriesKey): string => JSON.stringify(key)
+
 /** The object store that a going page puts its notes into, under `[...key, id]`. */
 export const NOTES_STORE = 'notes'
 
 /** `localStorage` keys of the second copies start with this; the id follows. */
 export const notesKeyPrefix = (name: string, key: SeriesKey): string =>
-  `${name}/note/${JSON.stringify(key)}/`
+  `${name}/note/${nameOf(key)}/`
 
 /** What a note is filed under. */
 export const idOf = (note: { exchange: string } | { lease: string }): string =>

@@ -80,8 +80,10 @@ export interface DeviceState {
   grants: string[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
   checkIn?: CheckInRequest
-  /** When the last one was answered, by this device's clock. */
+  /** When the last one was answered, by this device's clock. It paces, and proves nothing (H19). */
   checkedIn?: number
+  /** The last one that was answered in the session that began it. */
+  answered?: string
   /** Numbers were leased, and no request that shows a token was begun since (H32). */
   isUnheard?: true
   /** Everything was given back: nothing is claimed before an app asks for numbers again. */

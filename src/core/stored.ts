@@ -50,6 +50,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     grants,
     checkIn,
     checkedIn,
+    answered,
     isUnheard,
     isReleased,
   } = stored
@@ -76,6 +77,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     Array.isArray(grants) &&
     grants.every(isText) &&
     (checkedIn === undefined || typeof checkedIn === 'number') &&
+    (answered === undefined || isText(answered)) &&
     [isUnheard, isReleased].every((is) => is === undefined || is === true)
   if (!isSound) return { refused: 'fields are missing or have the wrong type' }
 

@@ -182,7 +182,9 @@ export class CheckIns {
 
   #begin(context: CollectionContext, id: string, isForced: boolean) {
     return context.update((state) => {
-      const isDue = isForced || isCheckInDue(state, this.#owner.world.date())
+      // guard: H19 no clock says that a start need not ask
+      const isStart = context.asks(state)
+      const isDue = isForced || isStart || isCheckInDue(state, this.#owner.world.date())
       const { state: next, ...begun } = isDue ? beginCheckIn(state, id) : { state }
       return [next, begun as Omit<ReturnType<typeof beginCheckIn>, 'state'>]
     })

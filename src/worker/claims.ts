@@ -193,12 +193,10 @@ export class Claims {
    */
   async #add(claim: DeviceClaim, grant: GrantedRange, want: number, isNew = true): Promise<void> {
     const { owner, checkIn, updateAndLease } = this.#context
-    // guard: H32 the grant of a repeated claim does not say that this device is no copy
-    const date = claim.id === this.own ? owner.world.date() : undefined
     const error = await updateAndLease((before) => {
       const state = applyShown(before, claim.id, grant.results)
       try {
-        const next = addGrant(state, claim.id, grant, date)
+        const next = addGrant(state, claim.id, grant, owner.world.date())
         this.#missing = want - total(next.ranges)
         const isUsedUp = next.claim !== state.claim && next.ranges === state.ranges
         return [next, isUsedUp ? grantedAgain(grant.range) : undefined]

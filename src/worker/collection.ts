@@ -7,6 +7,7 @@ import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../
 import { exchange, surplus } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
+import { nameOf } from '../core/page-exit.js'
 import { total } from '../core/range.js'
 import { enough, isLow } from '../core/sizes.js'
 import {
@@ -58,8 +59,11 @@ export class OwnedCollection {
   #refreshing: Promise<void> = Promise.resolve()
   /** Nothing is leased before it resolves: the server is asked whether this device is a copy. */
   #asking: Promise<void> | undefined
+  /** Undecided: no transaction has found yet that the server need not be asked. */
   #mayAsk = true
   #isAsking = false
+  /** The last check-in that was answered to this owner. */
+  #answered: string | undefined
   /** In how many milliseconds the server should hear of what was leased. */
   #reportIn: number | undefined
   /** What happened to the stored state while this owner ran. */
@@ -87,6 +91,7 @@ export class OwnedCollection {
       checkedIn: (change) => this.#updateAndLease(change, this.#starting),
       reportIn: () => this.#reportIn,
       checkIn: () => checkIns.ask(this.#context),
+      asks: (state) => (this.#mayAsk || this.#isAsking) && this.#hasToAsk(state),
       notify: () => this.#notify(),
     }
     this.#claims = new Claims(this.#context, requests, (missing) => {
@@ -235,6 +240,7 @@ export class OwnedCollection {
       storage: this.#owner.storageKind(),
       ...(failure && { failure }),
       ...(notice && { notice }),
+      ...(this.#answered !== undefined && { answered: this.#answered }),
     }
   }
 
@@ -303,13 +309,16 @@ export class OwnedCollection {
   }
 
   #asksFirst(state: DeviceState, { want }: Exchange): boolean {
-    const { isOnline, signal, world } = this.#owner
+    const { isOnline, signal } = this.#owner
     if (want === 0 || signal.aborted) return false
-    if (this.#mayAsk)
-      this.#isAsking = isOnline() && asksFirst(state, world.date(), this.#claims.own)
+    if (this.#mayAsk) this.#isAsking = isOnline()
     this.#mayAsk = false
     // guard: H32 nothing is leased to any page before the answer
     return this.#isAsking
+  }
+
+  #hasToAsk(state: DeviceState): boolean {
+    return asksFirst(state, this.#owner.answers[this.#context.name], this.#claims.own)
   }
 
   /**
@@ -390,6 +399,12 @@ export class OwnedCollection {
     return wasAnyoneAsked ? this.#update((state) => [state, state.ranges.length > 0]) : false
   }
 
+  /** Only an owner whose own check-in was answered stores that: its page need not ask any more. */
+  #heard(checkIn: string | undefined): void {
+    this.#answered = checkIn
+    this.#mayAsk = false
+  }
+
   #notify(): void {
     if (!this.#owner.signal.aborted) this.#callbacks.changed(this.#target, this.view())
   }
@@ -427,11 +442,13 @@ export class OwnedCollection {
     const { result, ...seen } = await store.update(this.#key, (stored, notes) => {
       this.#cancel(notes)
       const { before, refused, ...done } = step(stored, notes, (before) => {
+        if (!this.#hasToAsk(before)) this.#mayAsk = false
         const [changed, result] = change(before, before.reserve ?? this.#target.reserve)
         return [withUse(before, changed), result]
       })
       const { state, result } = done
       if (refused) this.#notice = unusable(refused)
+      if (state.answered !== before.answered) this.#heard(state.answered)
       if (state.gaps.drop > before.gaps.drop) this.#notice = DROPPED
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
       const { ranges, reserve = this.#target.reserve, gaps } = state
@@ -467,9 +484,6 @@ export class OwnedCollection {
     return result
   }
 }
-
-/** Names a collection in locks and in messages between tabs. */
-export const nameOf = (key: StoreKey): string => JSON.stringify(key)
 
 function withoutReserve(state: DeviceState): DeviceState {
   const { reserve, ...rest } = state

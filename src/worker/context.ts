@@ -18,6 +18,8 @@ export interface OwnerContext extends Omit<Background, 'stop'> {
   nextView(): number
   isOnline(): boolean
   isWatched(): boolean
+  /** By the collection's name: the last check-in that was answered before the page's reload. */
+  answers: Readonly<Record<string, string>>
   /** The failure, which also says so if this device never got an id from that address. */
   explained(failure: Failure): Promise<Failure>
   /** Undefined where tabs cannot send each other messages. */
@@ -37,6 +39,8 @@ export interface CollectionContext {
   checkedIn<T>(change: (state: DeviceState, reserve: number) => [DeviceState, T]): Promise<T>
   /** In how many milliseconds the server should hear of what was leased; undefined: it has. */
   reportIn(): number | undefined
+  /** Has it to be asked at this start whether the device is a copy, and was it not yet? */
+  asks(state: DeviceState): boolean
   /** Sends the check-in that is stored, now. Resolves when it was answered or has failed. */
   checkIn(): Promise<void>
   /** The status of the collection has changed. */

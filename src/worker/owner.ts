@@ -6,6 +6,7 @@
 import { newBackground } from '../core/background.js'
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../core/contract.js'
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
+import { nameOf } from '../core/page-exit.js'
 import { isGrant, readState } from '../core/stored.js'
 import { VERSION } from '../core/version.js'
 import { CHECK_ADDRESS, within } from '../source/http.js'
@@ -14,7 +15,7 @@ import type { DeviceStore, StoreKey } from '../store/store.js'
 import { CheckIns } from './check-ins.js'
 import { ClaimRequests } from './claim-requests.js'
 import { SWITCHED_OFF } from './claims.js'
-import { nameOf, OwnedCollection } from './collection.js'
+import { OwnedCollection } from './collection.js'
 import type { OwnerContext } from './context.js'
 import type { World } from './world.js'
 
@@ -65,6 +66,7 @@ export function createOwner(world: World): Owner {
       storageKind: () => storage,
       isOnline: () => isOnline,
       isWatched: () => isWatched,
+      answers: config.answers ?? {},
       explained,
       // Ranges in memory are this tab's alone: other tabs' news are not about them.
       tabs: world.openTabs?.(config.name, config.page, {

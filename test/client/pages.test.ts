@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HiloError } from '../../src/core/errors.js'
 import { eventually } from '../support/eventually.js'
 import { openRaw } from '../support/idb.js'
+import { fakeLocalStorage } from '../support/page.js'
 import { newShop, numberOf, quiet, type Shop } from '../support/shop.js'
 import { flush } from '../support/world.js'
 
@@ -279,20 +280,23 @@ test('an offer of one page is leased to another before the server is asked for m
 })
 
 describe('no identity outlives a page', () => {
-  test('session storage, which a duplicated tab copies, is never touched', async () => {
-    const touched: string[] = []
-    vi.stubGlobal(
-      'sessionStorage',
-      new Proxy(
-        {},
-        { get: (_, key) => touched.push(String(key)), set: () => touched.push('set') > 0 },
-      ),
-    )
-    const { hilo, page } = shop.open()
+  test('what a page leaves in session storage, which a duplicated tab copies, names no page', async () => {
+    const tab = fakeLocalStorage()
+    vi.stubGlobal('sessionStorage', tab)
+    const name = 'remembered'
+    const first = shop.open({ name })
+    await first.hilo.nextId('orders')
+    first.page.leave()
+    const { hilo, page } = shop.open({ name })
     await hilo.nextId('orders')
+    expect(Object.keys(tab)).toEqual([])
     page.leave()
-    await hilo.close()
-    expect(touched).toEqual([])
+    const checkIns = shop.requests.filter(({ action }) => action === 'checkin')
+    const answered = checkIns.map(({ body }) => (body as { id: string }).id)
+    const key = JSON.stringify(['https://shop.example.com', 'default', 'orders/'])
+    expect(JSON.parse(tab.getItem('offline-hilo')!)).toEqual({
+      [name]: { [key]: answered.at(-1) },
+    })
   })
 
   test('two instances in one page are two pages to the device', async () => {

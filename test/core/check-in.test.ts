@@ -158,6 +158,7 @@ describe('a check-in', () => {
     expect(checkedIn(device, { unknown: true })).toEqual({
       ...before,
       checkedIn: expect.any(Number),
+      answered: 'k1',
     })
   })
 

@@ -12,7 +12,7 @@ import { SimulatedRequest } from '../simulation/http.js'
 import { MemoryStorage } from '../simulation/ledger-storage.js'
 import { Network, type Reply, SERVER_URL, type Request as Sent } from '../simulation/network.js'
 import { createRandom, type Random } from '../simulation/random.js'
-import { installGlobals, serverRealm } from '../simulation/realm.js'
+import { installGlobals, type Load, serverRealm } from '../simulation/realm.js'
 import { Actor, Scheduler } from '../simulation/scheduler.js'
 
 /** How often each thing happened. What did not happen is left out. */
@@ -93,13 +93,15 @@ export class DeviceWorld {
   }
 
   /** @param collections those that its app lists */
-  openPage(collections: readonly string[] = ['orders']): Page {
+  openPage(collections: readonly string[] = ['orders'], load?: Load): Page {
     const listed = Object.fromEntries(collections.map((name) => [name, {}]))
-    return this.device.openPage(() => ({
-      url: SERVER_URL,
-      database: 'Shop',
-      collections: listed,
-    }))
+    const options = () => ({ url: SERVER_URL, database: 'Shop', collections: listed })
+    return this.device.openPage(options, '', 'page', load)
+  }
+
+  /** In the tab of a page that has left. */
+  reload({ load: { sessionStorage } }: Page): Page {
+    return this.openPage(undefined, { type: 'reload', sessionStorage })
   }
 
   /** What the apps of these pages call, all at once. Resolves when the last has its answer. */

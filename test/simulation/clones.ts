@@ -16,9 +16,8 @@ const MOST_DEVICES = 5
 /** After this time, every page of a device must know that the device is a copy. */
 const HEARD_MS = 30_000
 
-/** Longer than a device that starts trusts the server's last answer. */
+/** Longer than the server needs to hear of what was made. */
 const CLOSED_MS = 120_000
-const TRUSTED_MS = 61_000
 
 export function cloneProfile(simulation: Simulation, original: Device): void {
   const { profile, random, scheduler, driver } = simulation
@@ -54,17 +53,9 @@ function close(device: Device): void {
   device.mayLose('browser killed')
 }
 
-/**
- * Has it to ask the server whether it is a copy, before it goes on?
- * @param answeredAt when it stored its newest answer, by the world's time
- */
-const asksFirst = (
-  simulation: Simulation,
-  { allPages }: Device,
-  answeredAt = Number.NEGATIVE_INFINITY,
-): boolean =>
-  allPages.every(({ isAlive, wasSwitchedOff }) => !isAlive && !wasSwitchedOff) &&
-  answeredAt < simulation.scheduler.now - TRUSTED_MS
+/** Has it to ask the server whether it is a copy, before it goes on? */
+const asksFirst = ({ allPages }: Device): boolean =>
+  allPages.every(({ isAlive, wasSwitchedOff }) => !isAlive && !wasSwitchedOff)
 
 function copyProfile(simulation: Simulation, original: Device): Device | undefined {
   const { checker, sharedClaims, claims } = simulation
@@ -78,15 +69,13 @@ function copyProfile(simulation: Simulation, original: Device): Device | undefin
   copy.node = original.node
   for (const [series, state] of original.lastStates) {
     copy.lastStates.set(series, state)
-    const answeredAt = original.answeredAt.get(series)
-    if (answeredAt !== undefined) copy.answeredAt.set(series, answeredAt)
     simulation.copiesOnline.copied(series, original.name, copy.name)
   }
   const devices = [original, copy]
   const both = devices.map(({ name }) => name)
-  for (const [series, state] of simulation.storedOn(original)) {
+  const bothAsk = asksFirst(original)
+  for (const state of simulation.statesOf(original)) {
     const { ranges, leases, offers, claim } = state
-    const bothAsk = asksFirst(simulation, original, original.answeredAt.get(series))
     if (bothAsk) simulation.hit('closed profile cloned')
     const held = [...ranges, ...[...leases, ...offers].map((each) => each.range)]
     for (const range of held) {

@@ -10,9 +10,17 @@ import type { Call } from './calls.js'
 import { Disk } from './disk.js'
 import type { Lost } from './excuses.js'
 import { DatabaseHost, STORAGE_WORKS } from './idb-host.js'
+import { LocalStorage } from './local-storage.js'
 import type { Network } from './network.js'
 import { createChannel, SimWorker } from './ports.js'
-import { nextPageId, PageWindow, pageRealm, type Surroundings, workerRealm } from './realm.js'
+import {
+  type Load,
+  nextPageId,
+  PageWindow,
+  pageRealm,
+  type Surroundings,
+  workerRealm,
+} from './realm.js'
 import { Actor, Queue, type Scheduler } from './scheduler.js'
 import { BroadcastHost, LockHost } from './tabs.js'
 import type { Tenant } from './tenants.js'
@@ -44,7 +52,6 @@ export interface Backup {
   /** When it was made. */
   at: number
   disk: Disk
-  answeredAt: ReadonlyMap<string, number>
   /** How many leases the device had made then. */
   leased: number
 }
@@ -62,8 +69,6 @@ export class Device {
   readonly losses = new Set<Lost>()
   /** The state that it stored last, of each collection. */
   readonly lastStates = new Map<string, DeviceState>()
-  /** By the key of such a state: when it stored an answer of the server, by the world's time. */
-  readonly answeredAt = new Map<string, number>()
   /**
    * How many calls of `release()` have not ended. If the page or its worker ends meanwhile, numbers
    * without a token are removed from the storage, and may never be sent.
@@ -88,6 +93,8 @@ export class Device {
   clockError = 0
   /** The node its requests reach. */
   node = 'A'
+  /** The next page is one of a session that the browser restores. */
+  restoresSession = false
   readonly surroundings: Surroundings
   readonly scheduler: Scheduler
   #pageCount = 0
@@ -145,10 +152,18 @@ export class Device {
     )
   }
 
-  /** @param kind a service worker has no document, and hears nothing before it ends */
-  openPage(options: () => HiloOptions, tenant: Tenant = '', kind: PageKind = 'page'): Page {
+  /**
+   * @param kind a service worker has no document, and hears nothing before it ends
+   * @param load absent: in a new tab, or in one that is restored
+   */
+  openPage(
+    options: () => HiloOptions,
+    tenant: Tenant = '',
+    kind: PageKind = 'page',
+    load = this.#newTab(kind),
+  ): Page {
     const name = `${this.name}.${kind === 'page' ? 'p' : 'sw'}${++this.#pageCount}`
-    const page = new Page(this, name, tenant, options, kind)
+    const page = new Page(this, name, tenant, options, kind, load)
     this.pages.push(page)
     this.allPages.push(page)
     return page
@@ -159,6 +174,7 @@ export class Device {
    * them
    */
   killBrowser(): number {
+    this.restoresSession = true
     for (const page of this.allPages) page.die()
     this.databases.dropAll()
     return this.disk.killBrowser(this.scheduler.random)
@@ -166,9 +182,19 @@ export class Device {
 
   /** @returns whether a committed write was lost */
   cutPower(): boolean {
+    this.restoresSession = true
     for (const page of this.allPages) page.die()
     this.databases.dropAll()
     return this.disk.cutPower(this.scheduler.random)
+  }
+
+  #newTab(kind: PageKind): Load {
+    const { disk, scheduler } = this
+    const sessionStorage = new LocalStorage(() => scheduler.now, disk.session)
+    if (!this.restoresSession || kind !== 'page') return { type: 'navigate', sessionStorage }
+    this.restoresSession = false
+    sessionStorage.copyOf(disk.session)
+    return { type: 'back_forward', sessionStorage }
   }
 }
 
@@ -181,6 +207,7 @@ export class Page {
   readonly tenant: Tenant
   readonly actor: Actor
   readonly window = new PageWindow()
+  readonly load: Load
   readonly workers: SimulatedWorker[] = []
   state: 'visible' | 'hidden' | 'cached' | 'closing' | 'gone' = 'visible'
   hilo!: Hilo
@@ -215,8 +242,10 @@ export class Page {
     tenant: Tenant,
     options: () => HiloOptions,
     kind: PageKind,
+    load: Load,
   ) {
     this.device = device
+    this.load = load
     this.name = name
     this.kind = kind
     if (kind === 'service worker') this.state = 'hidden'
@@ -227,7 +256,7 @@ export class Page {
     const href = `https://app.test/${tenant && `${tenant}/`}`
     const around = [this.#scheduler, this.actor, device.surroundings] as const
     this.actor.realm =
-      kind === 'page' ? pageRealm(...around, this.window, href) : workerRealm(...around, href)
+      kind === 'page' ? pageRealm(...around, this.window, href, load) : workerRealm(...around, href)
     this.run('opens', () => this.mount())
   }
 

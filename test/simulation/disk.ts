@@ -27,11 +27,16 @@ export class Disk {
   version = 0
   stores: Stores = new Map()
   readonly localStorage: LocalStorage
+  /** Of the tab that wrote last: it comes back if the browser restores its session. */
+  session: LocalStorage
+  readonly #now: () => number
   #durable: { version: number; stores: Stores } = { version: 0, stores: new Map() }
   #hasRelaxed = false
 
   constructor(now: () => number) {
+    this.#now = now
     this.localStorage = new LocalStorage(now)
+    this.session = new LocalStorage(now)
   }
 
   commit(writes: readonly Write[], isStrict: boolean): void {
@@ -78,6 +83,8 @@ export class Disk {
     this.version = other.version
     this.stores = copy(other.stores)
     this.localStorage.copyOf(other.localStorage)
+    this.session = new LocalStorage(this.#now)
+    this.session.copyOf(other.session)
     this.flush()
   }
 }

@@ -51,12 +51,7 @@ export const TWICE = allowed({
   // Devices that go back.
   'made again before the server had heard of them': [
     WHY,
-    'what was leased in the last two reports before it went back; a backup that is less than a ' +
-      'minute old',
-  ],
-  'made again within a minute of the last answer': [
-    WHY,
-    'It does not ask if the last answer is less than a minute old',
+    'what was leased in the last two reports before it went back',
   ],
   'made again where the app had switched the network off': [
     GUIDE,

@@ -16,14 +16,6 @@ export interface KnownFault {
 
 /** By the name of the word (words.ts). */
 export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
-  'clock-with-disk': {
-    fault:
-      'A device whose clock goes back together with its storage takes an old answer for ' +
-      'a new one, ' +
-      'asks nothing, and makes again what the server had heard of.',
-    seed: 24,
-    says: /^\S+ \d+ was issued by (\w+), but \1 had issued it$/,
-  },
   'late-storage': {
     fault: 'A page whose storage did not open at its start does without it until it is reloaded.',
     seed: 3,

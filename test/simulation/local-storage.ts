@@ -1,6 +1,6 @@
 /**
  * One device's `localStorage`, shared by its pages; what was written last can be lost with the
- * whole browser.
+ * whole browser. And the `sessionStorage` of one tab, which the browser keeps on the disk, too.
  */
 
 export interface StorageApi {
@@ -14,10 +14,13 @@ export class LocalStorage {
   readonly api: StorageApi
   readonly #items: Record<string, string>
   readonly #now: () => number
+  readonly #kept: LocalStorage | undefined
   #journal: { at: number; key: string; before: string | undefined }[] = []
 
-  constructor(now: () => number) {
+  /** @param kept where the same is written, too */
+  constructor(now: () => number, kept?: LocalStorage) {
     this.#now = now
+    this.#kept = kept
     this.#items = Object.create({
       getItem: (key: string) => (Object.hasOwn(this.#items, key) ? this.#items[key]! : null),
       setItem: (key: string, value: string) => this.#write(key, value),
@@ -46,6 +49,7 @@ export class LocalStorage {
       before: Object.hasOwn(this.#items, key) ? this.#items[key] : undefined,
     })
     this.#set(key, value)
+    if (this.#kept) this.#kept.#set(key, value)
   }
 
   #set(key: string, value: string | undefined): void {

@@ -5,6 +5,8 @@ import { callApp } from './app.js'
 import { claimElsewhere, cloneProfile } from './clones.js'
 import type { Device, Page } from './device.js'
 import { breakSomething, stopServiceWorker } from './faults.js'
+import { LocalStorage } from './local-storage.js'
+import type { Load } from './realm.js'
 import { backUpOrRestore } from './restores.js'
 import { backUpOrGoBack } from './set-back.js'
 import type { Simulation } from './simulation.js'
@@ -67,12 +69,15 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
     return
   }
   const alive = (what: string, act: () => void) => page.run(what, () => page.isAlive && act())
+  const { sessionStorage } = page.load
+  const open = (type: Load['type'], storage = sessionStorage) =>
+    simulation.openPage(device, undefined, 'page', { type, sessionStorage: storage })
   const go = (what: string, comesBack: boolean) => {
     simulation.hit(`page ${what}`)
     alive(what, () => {
       goodbye(simulation, page)
       page.leave()
-      if (comesBack) simulation.openPage(device)
+      if (comesBack) open('reload')
     })
   }
   const moves = {
@@ -95,12 +100,15 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
       alive('goes into the back/forward cache', () => {
         goodbye(simulation, page)
         page.cache()
-        if (isReplaced) simulation.openPage(device)
+        if (isReplaced) open('navigate')
       })
     },
-    // A duplicated tab is just one more page: the package keeps nothing in session storage (H7).
+    // A duplicated tab: it has a copy of the session storage (H7).
     tab() {
-      if (device.pages.length < 3) simulation.openPage(device)
+      if (device.pages.length >= 3) return
+      const copy = new LocalStorage(() => simulation.scheduler.now)
+      copy.copyOf(sessionStorage)
+      open('navigate', copy)
     },
     worker() {
       const isThere = device.pages.some(({ kind }) => kind === 'service worker')

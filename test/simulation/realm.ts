@@ -8,6 +8,7 @@ import type { DatabaseHost } from './idb-host.js'
 import { SimKeyRange } from './idb-keys.js'
 import { SimObjectStore, SimRequest, SimTransaction } from './idb-transaction.js'
 import { createIndexedDb, SimDatabase } from './indexed-db.js'
+import type { LocalStorage } from './local-storage.js'
 import type { Network } from './network.js'
 import { createChannel } from './ports.js'
 import type { Random } from './random.js'
@@ -37,6 +38,7 @@ export interface Surroundings {
   hasBroadcasts: boolean
   forbidsBroadcasts?: boolean
   hasIndexedDb: boolean
+  engine: 'chromium' | 'firefox' | 'webkit'
   isOnline(): boolean
   /** A request that was made while it had no network. */
   offline(request: { url: URL; sender: string }): void
@@ -58,6 +60,7 @@ const NAMES = [
   'window',
   'addEventListener',
   'localStorage',
+  'sessionStorage',
   'indexedDB',
   'IDBKeyRange',
   'AbortController',
@@ -132,6 +135,7 @@ export function workerRealm(
       window: undefined,
       addEventListener: undefined,
       localStorage: undefined,
+      sessionStorage: undefined,
       indexedDB: around.hasIndexedDb ? createIndexedDb(around.databases, actor) : undefined,
       IDBKeyRange: SimKeyRange,
       AbortController: SimAbortController,
@@ -159,6 +163,20 @@ export function workerRealm(
   }
 }
 
+/** How the page came, as browsers say it. A session that is restored says `back_forward`. */
+export interface Load {
+  type: 'navigate' | 'reload' | 'back_forward'
+  /** Of its tab. */
+  sessionStorage: LocalStorage
+}
+
+/** By what an engine is told from the others. */
+const ENGINES = {
+  chromium: { webkitRequestFileSystem() {} },
+  firefox: { mozInnerScreenX: 0 },
+  webkit: {},
+}
+
 /** A page's document and window, as far as the package listens to them. */
 export class PageWindow {
   /** Which copies of the exit note are lost while the page closes. */
@@ -184,15 +202,19 @@ export function pageRealm(
   around: Surroundings,
   page: PageWindow,
   href: string,
+  { type, sessionStorage }: Load,
 ): Realm {
   const { globals, ...realm } = workerRealm(scheduler, actor, around, href)
   const { window, document } = page
+  Object.assign(window, { top: window }, ENGINES[around.engine])
   return {
     ...realm,
     globals: {
       ...globals,
       document,
       window,
+      performance: { ...(globals.performance as object), getEntriesByType: () => [{ type }] },
+      sessionStorage: sessionStorage.api,
       addEventListener: window.addEventListener.bind(window),
       get localStorage() {
         return page.isLosing === 'localStorage'

@@ -9,7 +9,6 @@ import type { Series } from './checker.js'
 import type { Device } from './device.js'
 import { Disk } from './disk.js'
 import type { Twice } from './excuses.js'
-import { KNOWN_FAULTS } from './known-faults.js'
 import { OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
@@ -19,9 +18,6 @@ import { type Simulation, seriesOf } from './simulation.js'
  */
 export const REPORTED_MS = 25_000
 
-/** A device asks nothing at its start when its last answer is newer: little was made since. */
-const ASKS_AFTER_MS = 60_000
-
 /** Where nothing else is broken, the device has to keep exactly what is promised. */
 export const isCalm = ({ profile }: Simulation): boolean => profile.faults.size === 0
 
@@ -29,11 +25,7 @@ export const isCalm = ({ profile }: Simulation): boolean => profile.faults.size 
 function wereHeard(simulation: Simulation, devices: readonly Device[], since: number): boolean {
   const { profile, wasRestored } = simulation
   if (wasRestored || profile.nodes.length > 1) return false
-  // Until that is mended, a clock that is wrong hides from a device that it went back.
-  const mayJump = !('clock-with-disk' in KNOWN_FAULTS)
-  return devices.every(
-    (device) => !device.wasDisturbedSince(since) && (mayJump || device.clockError === 0),
-  )
+  return devices.every((device) => !device.wasDisturbedSince(since))
 }
 
 /** Why two copies, or a device that went back, may make this number again. */
@@ -71,7 +63,6 @@ export function backUpOrGoBack(
     device.backup = {
       at: simulation.scheduler.now,
       disk,
-      answeredAt: new Map(device.answeredAt),
       leased: device.leased.length,
     }
     simulation.scheduler.note(simulation.driver, `${device.name} is backed up`)
@@ -86,39 +77,26 @@ export function backUpOrGoBack(
   device.setBackAt = simulation.scheduler.now
   simulation.copiesOnline.evicted(device.name)
   device.lastStates.clear()
-  device.answeredAt.clear()
   for (const [series, state] of simulation.storedOn(device)) {
     device.lastStates.set(series, state)
-    const answeredAt = backup.answeredAt.get(series)
-    if (answeredAt !== undefined) device.answeredAt.set(series, answeredAt)
-    judge(simulation, device, state, backup.leased, answeredAt)
+    judge(simulation, device, state, backup.leased)
   }
   askAtOnce(simulation, [device])
 }
 
-/**
- * @param leased how many leases the device had made when the backup was made
- * @param answeredAt when the newest answer that it stores had come, by the world's time
- */
-function judge(
-  simulation: Simulation,
-  device: Device,
-  state: DeviceState,
-  leased: number,
-  answeredAt = Number.NEGATIVE_INFINITY,
-): void {
+/** @param leased how many leases the device had made when the backup was made */
+function judge(simulation: Simulation, device: Device, state: DeviceState, leased: number): void {
   const { servers, checker, claims, scheduler } = simulation
   const server = servers.get(device.node)
   if (!(server instanceof OwnServer)) return
   const held = [...state.ranges, ...[...state.leases, ...state.offers].map(({ range }) => range)]
   const tokens = held.flatMap(({ token }) => token ?? [])
   const isUnderWay = state.checkIn !== undefined || state.claim !== undefined
-  const asks = scheduler.now > answeredAt + ASKS_AFTER_MS
   const isKnown = tokens.some((token) => server.isOld(token, isUnderWay))
   // An app that has switched the network off tells nobody, and asks nobody.
   const mayTell = !device.allPages.some(({ wasSwitchedOff }) => wasSwitchedOff)
-  const why = whyAgain(isCalm(simulation), { asks, isKnown, mayTell })
-  if (asks && isKnown) simulation.hit('device set back, and the server knows')
+  const why = whyAgain(isCalm(simulation), { isKnown, mayTell })
+  if (isKnown) simulation.hit('device set back, and the server knows')
   if (!why) return
   const spelled = new Set(held.map(({ prefix }) => prefix))
   const since = device.leased.slice(leased).filter(({ prefix }) => spelled.has(prefix))
@@ -138,9 +116,8 @@ function judge(
 /** Undefined: the device has to hear that it went back before it goes on. */
 function whyAgain(
   isCalm: boolean,
-  { asks, isKnown, mayTell }: { asks: boolean; isKnown: boolean; mayTell: boolean },
+  { isKnown, mayTell }: { isKnown: boolean; mayTell: boolean },
 ): Twice | undefined {
-  if (!asks) return 'made again within a minute of the last answer'
   if (!isKnown)
     return mayTell
       ? 'made again before the server had heard of them'

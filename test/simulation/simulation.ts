@@ -24,7 +24,7 @@ import { Pauses } from './pauses.js'
 import { chooseProfile, chooseTraits, isOfTheApp, type Profile } from './profile.js'
 import { QuietHours } from './quiet.js'
 import { createRandom, type Random } from './random.js'
-import { serverRealm } from './realm.js'
+import { type Load, serverRealm } from './realm.js'
 import { Receipts } from './receipts.js'
 import { SECOND } from './regions.js'
 import { ReplacedLedger } from './replaced-ledger.js'
@@ -168,7 +168,7 @@ export class Simulation {
   /** Between two moves. */
   #pause(): number {
     const { random, profile } = this
-    // So long now and then that a device which starts has to ask the server.
+    // So long now and then that the server has heard of everything.
     if (this.isClean) return profile.goesBack && random.chance(0.2) ? 100_000 : 3_000
     const pause = random.weighted({
       '0': 3,
@@ -185,6 +185,7 @@ export class Simulation {
   addDevice(name: string, traits = chooseTraits(this.random, this.profile), disk?: Disk): Device {
     const device = new Device(name, traits, this.scheduler, this.network)
     if (disk) device.disk.copyOf(disk)
+    device.restoresSession = disk !== undefined
     device.node = this.random.pick(this.profile.nodes)
     if (this.profile.counts === 'a root' && this.devices.length % 2 > 0) device.node = SECOND
     device.databases.committed = (writes) => look(this, device, writes)
@@ -203,8 +204,9 @@ export class Simulation {
     device: Device,
     tenant = this.random.pick(this.profile.tenants),
     kind: Page['kind'] = 'page',
+    load?: Load,
   ): Page {
-    return device.openPage(() => this.options(tenant), tenant, kind)
+    return device.openPage(() => this.options(tenant), tenant, kind, load)
   }
 
   options(tenant: Tenant): HiloOptions {

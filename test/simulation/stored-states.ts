@@ -30,9 +30,6 @@ export function look(simulation: Simulation, device: Device, writes: readonly Wr
           if (!range.token) simulation.excuse(range, 'released without a token')
       if (fork > (before?.gaps.fork ?? 0)) foundOut(simulation, device, before, state)
       noteLeases(simulation, device, before, state)
-      const isAnswered =
-        state.checkedIn !== before?.checkedIn || state.sinceGrant?.at !== before?.sinceGrant?.at
-      if (isAnswered) device.answeredAt.set(series, scheduler.now)
       device.lastStates.set(series, state)
       const claimed = state.claim && claimKey(state.claim.id, collectionIn(key))
       copiesOnline.stored(series, device.name, state, claimed)

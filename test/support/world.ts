@@ -4,6 +4,7 @@
  */
 import type { Answer, DeviceView, Owner, OwnerConfig, Target } from '../../src/core/contract.js'
 import { type Failure, HiloError } from '../../src/core/errors.js'
+import { nameOf } from '../../src/core/page-exit.js'
 import type { Range } from '../../src/core/range.js'
 import type {
   DeviceClaim,
@@ -189,7 +190,10 @@ let worlds = 0
  * An owner that was opened in this world, and what it told its page; what was stored before and
  * after each change, if that is watched.
  */
-export function ownerIn(world: World): {
+export function ownerIn(
+  world: World,
+  more: Partial<OwnerConfig> = {},
+): {
   owner: Owner
   views: DeviceView[]
   changes: [before: DeviceState, after: DeviceState][]
@@ -197,13 +201,22 @@ export function ownerIn(world: World): {
   const owner = createOwner(world)
   const views: DeviceView[] = []
   const changes: [DeviceState, DeviceState][] = []
-  owner.open(config, {
-    headers: async () => ({}),
-    changed: (_, view) => void views.push(view),
-    stored: (_, ...change) => void changes.push(change),
-    parkExcess: async () => {},
-  })
+  owner.open(
+    { ...config, ...more },
+    {
+      headers: async () => ({}),
+      changed: (_, view) => void views.push(view),
+      stored: (_, ...change) => void changes.push(change),
+      parkExcess: async () => {},
+    },
+  )
   return { owner, views, changes }
+}
+
+/** Of a page that was reloaded: it remembers the last check-in that was answered to it. */
+export async function reloaded(world: FakeWorld) {
+  const { answered } = await world.stored()
+  return ownerIn(world, { answers: answered ? { [nameOf(KEY)]: answered } : {} })
 }
 
 let exchanges = 0

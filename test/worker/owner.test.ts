@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DeviceView } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
+import { nameOf } from '../../src/core/page-exit.js'
 import { emptyState } from '../../src/core/state.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import type { Change, StoreKey } from '../../src/store/store.js'
@@ -33,9 +34,11 @@ const deaf = (world: FakeWorld) => Object.assign(world, { openTabs: undefined })
 
 const holding = async (source: FakeSource, ...ranges: ReturnType<typeof range>[]) => {
   const world = new FakeWorld({ source })
-  await world.put({ ...emptyState(), ranges, serverTag: 'A' })
+  await world.put({ ...emptyState(), ranges, serverTag: 'A', answered: 'before' })
   return world
 }
+/** Its page was reloaded, and need not ask. */
+const RELOADED = { answers: { [nameOf(KEY)]: 'before' } }
 
 describe('a message of another tab may be older than what this tab has seen', () => {
   const rest = { order: 0, isClaiming: false, isReachable: true, storage: 'best-effort' } as const
@@ -81,7 +84,10 @@ describe('where pages cannot hear each other, one may miss that another node ans
   })
 
   test('with tokens the surplus goes back as ever', async () => {
-    const { owner } = ownerIn(deaf(await holding(new FakeSource(), range(1, 100, { token: 't' }))))
+    const { owner } = ownerIn(
+      deaf(await holding(new FakeSource(), range(1, 100, { token: 't' }))),
+      RELOADED,
+    )
     expect((await lease(owner, 16, { offer: true })).offers).toMatchObject([
       { range: { from: 49, to: 100 } },
     ])
@@ -100,7 +106,7 @@ describe('beside other pages', () => {
     const world = Object.assign(await holding(new FakeSource(), range(1, 100, { token: 't' })), {
       isAlone: false,
     })
-    const { owner } = ownerIn(world)
+    const { owner } = ownerIn(world, RELOADED)
     const { offers, view } = await lease(owner, 16, { offer: true })
     expect(offers).toEqual([])
     expect(view).toMatchObject({ free: 84, surplus: 52 })

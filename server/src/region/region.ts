@@ -89,8 +89,10 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   const source: RootSource | EtcdSource =
     'etcd' in root ? etcdSource(root) : rootSource(root, { ledger, devices, keyOf, copied })
   const page = randomUUID()
-  const owner = openOwner(devices, source, page)
-  const context: SupplyContext = { owner, devices, source, copied, page, newId: randomUUID }
+  const answers: SupplyContext['answers'] = {}
+  const owner = openOwner(devices, source, page, answers)
+  const newId = randomUUID
+  const context: SupplyContext = { owner, devices, source, copied, page, answers, newId }
   const supplies = suppliesOf(context, root.reserve)
   return {
     ...ledger,
@@ -123,10 +125,15 @@ async function dropHeld(ledger: Ledger, devices: DeviceStore, key: CollectionKey
   if (floor > 0) await ledger.raiseFloor({ ...key, floor })
 }
 
-function openOwner(devices: DeviceStore, source: Source, page: string) {
+function openOwner(
+  devices: DeviceStore,
+  source: Source,
+  page: string,
+  answers: SupplyContext['answers'],
+) {
   const owner = createOwner(regionWorld(devices, source))
   owner.open(
-    { url: AUTHORITY, name: AUTHORITY, page, headers: {}, timeout: 0 },
+    { url: AUTHORITY, name: AUTHORITY, page, headers: {}, timeout: 0, answers },
     {
       headers: async () => ({}),
       changed() {},

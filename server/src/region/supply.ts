@@ -18,6 +18,7 @@ import {
   takeAll,
   usedUp,
 } from '../../../src/core/page/page.js'
+import { nameOf } from '../../../src/core/page-exit.js'
 import type { DeviceState } from '../../../src/core/state.js'
 import { readState, step } from '../../../src/core/stored.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../src/core/wire.js'
@@ -39,6 +40,8 @@ export interface SupplyContext {
   copied(key: CollectionKey): Promise<void>
   /** Of this process. */
   page: string
+  /** By the name of a collection: the check-in of this process's start. The owner asks no more. */
+  answers: Record<string, string>
   newId(): string
 }
 
@@ -132,7 +135,7 @@ export class Supply {
   }
 
   async #start(): Promise<void> {
-    const { owner, devices, source, newId } = this.#context
+    const { owner, devices, source, newId, answers } = this.#context
     const { stored } = await devices.read(this.#key)
     // The device sets a record that cannot be read aside.
     if (stored === undefined || 'refused' in readState(stored)) return
@@ -163,6 +166,7 @@ export class Supply {
       }
       // A check-in of an earlier process may have been sent by a copy of it, too.
       isNew = !request || request.id === id
+      if (request && isNew) answers[nameOf(this.#key)] = id
       // If the device holds no number, it shows nothing: a copy cannot be told from it.
       // guard: H13 a region that shows nothing grants nothing of what came back to it
       if (isNew && !request?.grants.length) await this.#context.copied(this.#target)
