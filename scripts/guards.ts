@@ -836,7 +836,7 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H32 the answer to a repetition does not say that this device is no copy',
-    'worker/check-ins',
+    'core/check-in',
     change('? rest', '? { ...rest, answered: id }'),
   ),
   guard(

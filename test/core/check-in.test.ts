@@ -167,6 +167,15 @@ describe('a check-in', () => {
     expect(applyCheckIn(begun, 'k1', { grants: [{ superseded: true }] }, 6000)).toBe(begun)
   })
 
+  test('of an earlier session is no answer to this one: a copy gets the same', () => {
+    const begun = beginCheckIn({ ...device, answered: 'k0' }, 'k1').state
+    const grants = [{ token: 'new', high: 16 }]
+    expect(applyCheckIn(begun, 'k1', { grants }, 6000)).toMatchObject({ answered: 'k1' })
+    const again = applyCheckIn(begun, 'k1', { grants }, undefined)
+    expect(again).toMatchObject({ answered: 'k0', ranges: [{ token: 'new' }] })
+    expect(again).not.toHaveProperty('checkedIn')
+  })
+
   test('of a copy drops all of the superseded token, counts it, and claims above it', () => {
     const other = range(40, 50, t2)
     const state = checkedIn(
