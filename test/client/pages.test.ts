@@ -280,7 +280,7 @@ test('an offer of one page is leased to another before the server is asked for m
 })
 
 describe('no identity outlives a page', () => {
-  test('what a page leaves in session storage, which a duplicated tab copies, names no page', async () => {
+  test('session storage, which a duplicated tab copies, names no page', async () => {
     const tab = fakeLocalStorage()
     vi.stubGlobal('sessionStorage', tab)
     const name = 'remembered'

@@ -192,7 +192,7 @@ describe('a check-in', () => {
     expect(state.gaps.fork).toBeGreaterThanOrEqual(16)
   })
 
-  test('drops what the server has dropped, counts it apart from a copy, and claims above it', () => {
+  test('drops what the server has dropped, counts it apart, and claims above it', () => {
     const other = range(40, 50, t2)
     const state = checkedIn(
       { ...device, ranges: [...device.ranges, other] },

@@ -441,7 +441,7 @@ export class OwnServer {
 }
 
 /** The command fails, and the person does not try again. */
-export function notNow(error: unknown): undefined {
+function notNow(error: unknown): undefined {
   if (!(error instanceof LedgerUnavailable)) throw error
 }
 
