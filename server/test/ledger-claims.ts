@@ -18,6 +18,7 @@ export function describeClaims(promise: Promises): void {
       serverTag: 'B',
       at: AT,
       token: expect.stringMatching(/^[\w.-]{30,}$/),
+      ledger: expect.stringMatching(/^[a-z\d]{16}$/),
     })
   })
 

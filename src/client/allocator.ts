@@ -7,17 +7,20 @@ import type { HiloError } from '../core/errors.js'
 import { type FormatId, type IdOf, idFormat } from '../core/id-format.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { ambiguous, notLeased } from '../core/page/refusals.js'
+import type { Stop } from '../core/state.js'
 import { PageLeases, type PageLeasesContext } from './page-leases.js'
 import { Stock } from './stock.js'
 import type { WaitLimits } from './waiters.js'
 
-export interface AllocatorContext extends Omit<PageLeasesContext, 'changed' | 'dropped'> {
+export interface AllocatorContext
+  extends Omit<PageLeasesContext, 'changed' | 'dropped' | 'otherLedger'> {
   /** Aborted when the page is closed, with the error for callers. */
   signal: AbortSignal
   formatId: FormatId | undefined
   changed(allocator: Allocator): void
   exhausted(allocator: Allocator, error: HiloError): void
   dropped(allocator: Allocator, cause: 'fork' | 'drop'): void
+  otherLedger(allocator: Allocator, change: Stop, isStopped: boolean): void
 }
 
 /** Listeners are told of a burst of issued ids at most this often. */
@@ -38,6 +41,7 @@ export class Allocator {
     this.pageLeases = new PageLeases(target, {
       ...context,
       changed: () => context.changed(this),
+      otherLedger: (...change) => context.otherLedger(this, ...change),
       dropped: (cause) => {
         context.dropped(this, cause)
         this.stock.refill(true)

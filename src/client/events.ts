@@ -3,7 +3,7 @@
  */
 import type { Target } from '../core/contract.js'
 import type { HiloError } from '../core/errors.js'
-import type { CollectionStatus, HiloStatus } from './status.js'
+import type { CollectionStatus, HiloStatus, LedgerChange } from './status.js'
 
 /** What each event's `detail` holds. */
 export interface HiloEvents {
@@ -28,6 +28,12 @@ export interface HiloEvents {
    * new ones. No id was made twice. Ids that were made before stay as they are.
    */
   drop: { collection: string }
+  /**
+   * Another ledger answers than the one that granted this device's ids. With `isStopped` no id is
+   * made or claimed, and `numbers` wait: see {@link Hilo.startOver}. Otherwise the device goes on
+   * with the new one, and `numbers` were dropped.
+   */
+  ledger: LedgerChange & { collection: string; isStopped: boolean }
   /** A claim failed; ids go on while there are some. */
   error: { collection: string; error: HiloError }
 }

@@ -27,7 +27,13 @@ import { Instance, newId, type Realm } from './instance.js'
 import type { Activity, Inspection, Observer } from './observer.js'
 import type { Caller } from './online-calls.js'
 import { PageLeases } from './page-leases.js'
-import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from './status.js'
+import {
+  type CollectionStatus,
+  changeIn,
+  type HiloStatus,
+  statusOf,
+  statusOfAll,
+} from './status.js'
 import type { CallOptions, WaitLimits } from './waiters.js'
 
 export type { HiloEvents } from './events.js'
@@ -84,6 +90,12 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       },
       dropped: ({ pageLeases: { target } }, cause) =>
         this.#events.dispatch(cause, { collection: target.collection }),
+      otherLedger: ({ pageLeases: { target } }, change, isStopped) =>
+        this.#events.dispatch('ledger', {
+          collection: target.collection,
+          ...changeIn(change),
+          isStopped,
+        }),
       exhausted: ({ pageLeases: { target } }, error) =>
         this.#events.dispatch('exhausted', { collection: target.collection, error }),
       stored: (...change) => this.#observed(...change),
@@ -288,6 +300,19 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   async release(...args: unknown[]): Promise<void> {
     const { release } = await this.#loadOnlineCalls()
     return release(this.#caller(), args as ReleaseArgs)
+  }
+
+  /**
+   * Goes on with the ledger that answers now, after another one has stopped this device (the event
+   * `ledger`). What the device holds of the first ledger is dropped: a gap. Call it only when
+   * nobody uses ids of the first one any more, or the second begins above them: both grant the
+   * same numbers. Without a second ledger it changes nothing.
+   * @param options of one database; default: of all
+   * @throws HiloError `storage-failed`, `outdated`, `closed`
+   */
+  async startOver(options?: Pick<IdOptions, 'database'>): Promise<void> {
+    const { startOver } = await this.#loadOnlineCalls()
+    return startOver(this.#caller(), options?.database)
   }
 
   /**

@@ -9,6 +9,7 @@ import { HiloError } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { type CheckedOptions, checkDatabase } from '../core/options.js'
+import type { Stop } from '../core/state.js'
 import { Allocator, type AllocatorContext } from './allocator.js'
 import { countInstance } from './count-instances.js'
 import { watchLifecycle } from './lifecycle.js'
@@ -26,6 +27,7 @@ export interface InstanceListener extends Pick<OwnerCallbacks, 'stored'> {
   changed(allocator: Allocator): void
   exhausted(allocator: Allocator, error: HiloError): void
   dropped(allocator: Allocator, cause: 'fork' | 'drop'): void
+  otherLedger(allocator: Allocator, change: Stop, isStopped: boolean): void
 }
 
 export class Instance {

@@ -33,8 +33,6 @@ export interface Caller extends Checks {
   newId(): string
 }
 
-type Releasable = Pick<Stock, 'release'>
-
 /** @throws HiloError */
 export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> {
   const { instance, fromFailure, HiloError } = caller
@@ -77,7 +75,8 @@ export async function release(caller: Caller, args: ReleaseArgs): Promise<void> 
     ref === undefined ? undefined : caller.instance.allocatorOf(ref, options.database).stock
   const meaning = 'What was not sent yet stays on this device.'
   return limited(caller.HiloError, options, meaning, async (ended) => {
-    const released = one ? [one] : await everyCollection(caller, options.database)
+    const all = one ? [] : await everyCollection(caller, options.database)
+    const released = one ? [one] : all.map(({ stock, pageLeases }) => stock ?? pageLeases)
     ended.throwIfAborted()
     // A signal for each: Node takes more than ten listeners of one signal for a leak, and warns.
     const endings = released.map(() => new AbortController())
@@ -94,11 +93,17 @@ export async function release(caller: Caller, args: ReleaseArgs): Promise<void> 
   })
 }
 
+/** `stock`: the page may hold numbers of it. */
+interface Used {
+  pageLeases: PageLeases
+  stock?: Stock
+}
+
 /**
  * Collections that the instance has used, and others of which the device holds numbers.
  * @param database only those of this one
  */
-async function everyCollection(caller: Caller, database?: string): Promise<Releasable[]> {
+async function everyCollection(caller: Caller, database?: string): Promise<Used[]> {
   const { instance, PageLeases, fromFailure } = caller
   const answer = await instance.link.call('collections', [])
   if ('failure' in answer) throw fromFailure(answer.failure)
@@ -109,9 +114,21 @@ async function everyCollection(caller: Caller, database?: string): Promise<Relea
   )
   const unused = others.map(({ collection, database, separator }) => {
     const target = instance.targetOf(collection, database, separator)
-    return new PageLeases(target, { ...instance.context, changed() {}, dropped() {} })
+    const context = { ...instance.context, changed() {}, dropped() {}, otherLedger() {} }
+    return { pageLeases: new PageLeases(target, context) }
   })
-  return [...used.map(({ stock }) => stock), ...unused]
+  return [...used, ...unused]
+}
+
+/** @throws HiloError */
+export async function startOver(caller: Caller, database?: string): Promise<void> {
+  const { instance, fromFailure } = caller
+  for (const { pageLeases, stock } of await everyCollection(caller, database)) {
+    const answer = await instance.link.call('startOver', [pageLeases.target])
+    pageLeases.observe(answer.view)
+    if ('failure' in answer) throw fromFailure(answer.failure)
+    stock?.retryNow()
+  }
 }
 
 /** @throws HiloError */

@@ -14,6 +14,7 @@ type Method =
   | 'claim'
   | 'reserve'
   | 'release'
+  | 'startOver'
   | 'collections'
   | 'inspect'
   | 'nextIdentity'

@@ -15,13 +15,14 @@ import {
   exit,
   giveUp,
   hearDropped,
+  hearStop,
   isAllLeft,
   newPage,
   notesToLeave,
   type Page,
 } from '../core/page/page.js'
 import type { Range } from '../core/range.js'
-import type { Offer } from '../core/state.js'
+import type { Offer, Stop } from '../core/state.js'
 import type { OwnerLink } from './owner-link.js'
 import type { PageExit } from './page-exit.js'
 
@@ -41,6 +42,8 @@ export interface PageLeasesContext {
   changed(): void
   /** This storage turned out to be a copy (H13), or the server has dropped: all was revoked. */
   dropped(cause: 'fork' | 'drop'): void
+  /** Another ledger has answered: nothing is made, or the device has gone on with it (H34). */
+  otherLedger(change: Stop, isStopped: boolean): void
 }
 
 /**
@@ -122,15 +125,22 @@ export class PageLeases {
   }
 
   observe(view: DeviceView): void {
+    const before = this.view
     // guard: H9 a view that comes late does not name the node that answered before
     if (view.order >= (this.view?.order ?? 0)) this.view = view
     // guard: H10 two nodes stay two: this page may have issued numbers of both
     this.mixedNodes ??= view.mixedNodes
     if (view.answered !== undefined) this.#context.pageExit.heard(this.target, view.answered)
     const more = hearDropped(this.#page, view.gaps)
-    if (more.fork !== 0 || more.drop !== 0) this.exchange(0)
+    if (Object.values(more).some((count) => count !== 0)) this.exchange(0)
+    // An older answer may bring numbers still.
+    if (this.view?.stopped && hearStop(this.#page)) this.exchange(0)
     if (more.fork > 0) this.#context.dropped('fork')
     if (more.drop > 0) this.#context.dropped('drop')
+    const { stopped, followed } = view
+    if (stopped && stopped.by !== before?.stopped?.by) this.#context.otherLedger(stopped, true)
+    if (before && followed && followed.at !== before.followed?.at)
+      this.#context.otherLedger(followed, false)
     this.#context.changed()
   }
 

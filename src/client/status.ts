@@ -6,7 +6,7 @@ import type { StorageKind } from '../core/contract.js'
 import { fromFailure, type HiloError } from '../core/errors.js'
 import { total } from '../core/range.js'
 import { isLow } from '../core/sizes.js'
-import type { Gaps } from '../core/state.js'
+import type { Gaps, Stop } from '../core/state.js'
 import type { PageLeases } from './page-leases.js'
 
 export interface CollectionStatus {
@@ -25,8 +25,21 @@ export interface CollectionStatus {
   state: 'ready' | 'low' | 'claiming' | 'exhausted'
   /** Numbers nobody will ever issue, as far as this device knows: an upper bound. */
   gaps: number
+  /** Another ledger has answered than the one that granted the ids: none is made. */
+  stopped?: LedgerChange
   /** Why the last claim failed; gone after the next success. */
   lastError?: HiloError
+}
+
+export interface LedgerChange {
+  /** The public name of the ledger that granted the ids of this device. */
+  before: string
+  /** Of the one that answers now. */
+  after: string
+  /** By this device's clock. */
+  since: Date
+  /** How many numbers of the first ledger wait on this device, or were dropped. */
+  numbers: number
 }
 
 export interface HiloStatus {
@@ -52,14 +65,20 @@ export function statusOfAll(
   isOnline: boolean,
 ): HiloStatus {
   const views = pages.flatMap(({ view }) => view ?? [])
-  const sum = (key: keyof Gaps) => views.reduce((all, view) => all + view.gaps[key], 0)
+  const sum = (key: keyof Gaps) => views.reduce((all, view) => all + (view.gaps[key] ?? 0), 0)
   return {
     online: isOnline && views.every(({ isReachable }) => isReachable),
     storage: views[0]?.storage ?? 'best-effort',
     collections: Object.fromEntries(
       pages.map((page) => [nameOf(page, home), statusOf(page, isOnline)]),
     ),
-    gaps: { crash: sum('crash'), giveBack: sum('giveBack'), fork: sum('fork'), drop: sum('drop') },
+    gaps: {
+      crash: sum('crash'),
+      giveBack: sum('giveBack'),
+      fork: sum('fork'),
+      drop: sum('drop'),
+      ...(sum('ledger') > 0 && { ledger: sum('ledger') }),
+    },
   }
 }
 
@@ -82,10 +101,18 @@ export function statusOf(
       isClaiming,
       failure !== undefined || !isOnline,
     ),
-    gaps: view ? view.gaps.crash + view.gaps.giveBack + view.gaps.fork + view.gaps.drop : 0,
+    gaps: view ? Object.values(view.gaps).reduce((all, each) => all + each, 0) : 0,
+    ...(view?.stopped && { stopped: changeIn(view.stopped) }),
     ...(failure && { lastError: fromFailure(failure) }),
   }
 }
+
+export const changeIn = ({ of, by, at, numbers }: Stop): LedgerChange => ({
+  before: of,
+  after: by,
+  since: new Date(at),
+  numbers,
+})
 
 function stateOf(
   available: number,

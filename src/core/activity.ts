@@ -62,13 +62,15 @@ export function stepsBetween(before: DeviceState, after: DeviceState, reserve: n
     steps.set(key, step)
   }
   const target = after.reserve ?? reserve
-  const grown = (gap: keyof DeviceState['gaps']) => after.gaps[gap] - before.gaps[gap]
+  const grown = (gap: keyof DeviceState['gaps']) => (after.gaps[gap] ?? 0) - (before.gaps[gap] ?? 0)
   const isChecked = after.checkedIn !== before.checkedIn
   const dead = writtenOff(before, after, grown('crash'))
 
   const leave = (numbers: Numbers, was: HeldSegment) => {
     const isIssued = was.kind === 'leased' || (was.kind === 'granted' && !isChecked)
     if (dead.has(keyOf(was))) add('gap', 'Their page was killed.', numbers, was.page)
+    else if (grown('ledger') > 0)
+      add('gap', 'Another ledger has taken the place of the one that granted them.', numbers)
     else if (grown('fork') > 0)
       add('fork', 'This storage is a copy of one that went on elsewhere.', numbers)
     else if (grown('drop') > 0) add('drop', 'The server has dropped their collection.', numbers)

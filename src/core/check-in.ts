@@ -28,6 +28,7 @@ export function isCheckInDue(state: DeviceState, date: number): boolean {
   const isFateUnknown = state.offers.some((offer) => offer.isSent && offer.range.token)
   return (
     state.checkIn !== undefined ||
+    state.stopped !== undefined ||
     isFateUnknown ||
     reportIn(state, date) === 0 ||
     (state.grants.length > 0 && !isWithin(state.checkedIn, date, REST_MS))
@@ -110,11 +111,13 @@ export function beginCheckIn(
   for (const { token, from } of everything(state))
     if (token) next.set(token, Math.min(from, next.get(token) ?? from))
   const spent = state.grants.filter((token) => !next.has(token))
-  if (next.size + spent.length === 0) return { state }
+  // Between two ledgers the question is whether one follows the other (H34).
+  if (next.size + spent.length === 0 && !state.stopped) return { state }
   const request = {
     id,
     grants: [...next].slice(0, MAX_GRANTS).map(([token, lowest]) => ({ token, next: lowest })),
     spent,
+    ...(state.ledgers && { ledgers: state.ledgers }),
   }
   const { isUnheard: _, ...rest } = state
   return { state: { ...rest, grants: [...next.keys()], checkIn: request }, request }

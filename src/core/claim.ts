@@ -32,6 +32,8 @@ export function beginClaim(
 ): { state: DeviceState; claim?: DeviceClaim } {
   // guard: H25 what was released is claimed again only for who asks
   if (state.isReleased) return { state }
+  // guard: H34 between two ledgers nothing is claimed
+  if (state.stopped) return { state }
   if (state.claim) return { state, claim: state.claim }
   const free = total(state.ranges)
   const { sinceGrant } = state
@@ -52,6 +54,7 @@ export function beginClaim(
     // guard: H20 a claim tells the highest number seen
     lastMax: highest(state),
     ...(shown && { shown }),
+    ...(state.ledgers && { ledgers: state.ledgers }),
   }
   // guard: H11 a claim is stored before it is sent
   return { state: { ...(shown ? withoutUse(state, shown) : state), claim }, claim }
@@ -68,11 +71,14 @@ export function beginClaim(
 export function addGrant(
   state: DeviceState,
   claimId: string,
-  { range }: GrantedRange,
+  { range, ledger }: GrantedRange,
   date: number,
 ): DeviceState {
   // guard: H11 a grant is added once
   if (state.claim?.id !== claimId) return state
+  // guard: H34 only the ledger of what is held grants
+  if (ledger && (state.ledgers?.[range.serverTag] ?? ledger) !== ledger)
+    return dropClaim(state, claimId)
   // A claim says the highest number that this device has seen, and its grant is above that. A grant
   // at or below `issued` is therefore an answer that came before: its numbers may be issued.
   // guard: H11 an answer that came before is not added again
@@ -99,6 +105,7 @@ export function addGrant(
     serverTag: range.serverTag,
     nodes: [...new Set([...(state.nodes ?? []), nodeOf(range)])].slice(0, 2),
     sinceGrant: { at: date, issued: recent(state, date) },
+    ...(ledger && { ledgers: { ...state.ledgers, [range.serverTag]: ledger } }),
     grants: range.token ? [...state.grants, range.token].slice(-MAX_GRANTS) : state.grants,
   }
 }
@@ -134,7 +141,12 @@ export function dropClaim(state: DeviceState, claimId: string): DeviceState {
   if (claim?.id !== claimId) return state
   const { shown } = claim
   // guard: H13 what a forgotten claim has shown is shown again as it was
-  return shown ? { ...rest, checkIn: { id: claimId, grants: shown, spent: [] } } : rest
+  if (!shown) return rest
+  const { ledgers } = claim
+  return {
+    ...rest,
+    checkIn: { id: claimId, grants: shown, spent: [], ...(ledgers && { ledgers }) },
+  }
 }
 
 /**
@@ -145,7 +157,7 @@ const wasReturned = ({ offers }: DeviceState, range: Range): boolean =>
   range.token !== undefined && offers.some((offer) => offer.range === range)
 
 /** All numbers that this device has not let go of. */
-const heldRanges = ({ ranges, leases, offers }: DeviceState): Range[] => [
+export const heldRanges = ({ ranges, leases, offers }: DeviceState): Range[] => [
   ...ranges,
   ...leases.map((lease) => lease.range),
   ...offers.filter((offer) => !offer.isSent).map((offer) => offer.range),
@@ -154,5 +166,5 @@ const heldRanges = ({ ranges, leases, offers }: DeviceState): Range[] => [
 /**
  * Highest number that was issued or still may be: the server must not grant at or below it (H20).
  */
-const highest = (state: DeviceState): number =>
+export const highest = (state: DeviceState): number =>
   Math.max(state.issued, ...heldRanges(state).map((range) => range.to))

@@ -5,7 +5,15 @@
  */
 
 import type { Failure } from './errors.js'
-import type { DeviceClaim, DeviceState, Exchange, Exchanged, Gaps, GrantedRange } from './state.js'
+import type {
+  DeviceClaim,
+  DeviceState,
+  Exchange,
+  Exchanged,
+  Gaps,
+  GrantedRange,
+  Stop,
+} from './state.js'
 
 /** One collection of one database, with the separator its ids are made with. */
 export interface Target {
@@ -106,6 +114,8 @@ export interface DeviceView {
   mixedNodes?: readonly string[] | undefined
   /** As in the {@link DeviceState}. */
   isReleased?: true
+  stopped?: Stop
+  followed?: Stop
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */
   failure?: Failure
@@ -124,7 +134,16 @@ export type StorageKind = 'persistent' | 'best-effort' | 'memory'
 /** What tabs tell each other of a collection. */
 export type SharedView = Pick<
   DeviceView,
-  'free' | 'reserve' | 'surplus' | 'gaps' | 'checkedIn' | 'serverTag' | 'mixedNodes' | 'isReleased'
+  | 'free'
+  | 'reserve'
+  | 'surplus'
+  | 'gaps'
+  | 'checkedIn'
+  | 'serverTag'
+  | 'mixedNodes'
+  | 'isReleased'
+  | 'stopped'
+  | 'followed'
 >
 
 export type Answer<T> = { view: DeviceView } & (T | { failure: Failure })
@@ -158,6 +177,8 @@ export interface Owner {
    * names this call, for `cancel`.
    */
   release(target: Target, request: Pick<Exchange, 'page' | 'id'>): Promise<Answer<object>>
+  /** Drops what the first of two ledgers granted, and goes on with the second (H34). */
+  startOver(target: Target): Promise<Answer<object>>
   /** Nobody waits for this `reserve` or `release` any more: it begins nothing new. */
   cancel(call: string): void
   /** The collections of this authority that this device has stored something of. */

@@ -87,10 +87,12 @@ function settleOffer(state: DeviceState, id: string): DeviceState {
  */
 export function exchange(
   state: DeviceState,
-  request: Exchange,
+  asked: Exchange,
   keep: number,
   reserve = 0,
 ): { state: DeviceState } & Exchanged {
+  // guard: H34 between two ledgers nothing is leased
+  const request = state.stopped ? { ...asked, want: 0, ahead: 0 } : asked
   const isOfRequest = ({ id }: { id: string }) => id.startsWith(`${request.id}.`)
   const answer = (next: DeviceState) => ({
     state: next,
@@ -142,6 +144,8 @@ export function setAside(
 
 /** How many free numbers exceed `keep` and can go back to the server. */
 export function surplus(state: DeviceState, keep: number): number {
+  // Who answers now may not be who granted it.
+  if (state.stopped) return 0
   const returnable = total(state.ranges.filter((range) => isReturnable(range, state.serverTag)))
   return Math.max(0, Math.min(returnable, total(state.ranges) - keep))
 }

@@ -4,6 +4,8 @@
  * HiloError} again at the public edge.
  */
 
+import type { HeardLedger } from './ledger.js'
+
 /** What happened, for code to act on. The message says what it means and what to do. */
 export type HiloErrorCode =
   /**
@@ -73,6 +75,11 @@ export type HiloErrorCode =
    * the event `drop`.
    */
   | 'dropped'
+  /**
+   * Another ledger answers than the one that granted this device's ids: nothing is made until one
+   * follows the other, or you call `startOver`. See the event `ledger`.
+   */
+  | 'other-ledger'
 
 /** A {@link HiloError} as plain data: what crosses between worker and page. */
 export interface Failure {
@@ -86,6 +93,8 @@ export interface Failure {
   noAnswer?: true
   /** The server says that it would grant fewer numbers. */
   isTooMany?: true
+  /** The server is another ledger than the device asked for. */
+  ledger?: HeardLedger
   /** The owner sends the request again by itself. */
   isRepeated?: true
   cause?: Failure | string
@@ -107,11 +116,13 @@ export class HiloError extends Error {
   readonly noAnswer: true | undefined
   /** The server says that it would grant fewer numbers. */
   readonly isTooMany: true | undefined
+  /** @internal The server is another ledger than the device asked for. */
+  readonly ledger: HeardLedger | undefined
 
   constructor(
     code: HiloErrorCode,
     message: string,
-    details: Pick<Failure, 'status' | 'retryAfter' | 'noAnswer' | 'isTooMany'> & {
+    details: Pick<Failure, 'status' | 'retryAfter' | 'noAnswer' | 'isTooMany' | 'ledger'> & {
       cause?: unknown
     } = {},
   ) {
@@ -121,6 +132,7 @@ export class HiloError extends Error {
     this.retryAfter = details.retryAfter
     this.noAnswer = details.noAnswer
     this.isTooMany = details.isTooMany
+    this.ledger = details.ledger
   }
 }
 
@@ -132,7 +144,7 @@ export function toFailure(error: unknown, fallback: HiloErrorCode): Failure {
   if (!(error instanceof HiloError))
     return { code: fallback, message: String((error as Error)?.message ?? error) }
   // guard: H23 an error keeps its code
-  const { code, message, status, retryAfter, noAnswer, isTooMany, cause } = error
+  const { code, message, status, retryAfter, noAnswer, isTooMany, ledger, cause } = error
   return {
     code,
     message,
@@ -140,6 +152,7 @@ export function toFailure(error: unknown, fallback: HiloErrorCode): Failure {
     ...(retryAfter !== undefined && { retryAfter }),
     ...(noAnswer && { noAnswer }),
     ...(isTooMany && { isTooMany }),
+    ...(ledger && { ledger }),
     ...(cause !== undefined && {
       cause: cause instanceof HiloError ? toFailure(cause, code) : String(cause),
     }),

@@ -27,6 +27,7 @@ const BY_STATUS: Record<number, NextStep> = {
 export function nextStep(failure: Failure): NextStep {
   const { code, status = 0 } = failure
   if (isNoAnswer(failure)) return 'same'
+  if (failure.ledger) return 'stop'
   // The last numbers below 2^53 may still be enough for a smaller claim.
   if (code === 'unsafe-range' || failure.isTooMany) return 'smaller'
   // A counter that contradicts itself, or what this device holds.

@@ -31,13 +31,14 @@ export interface WantedRange {
 }
 
 function collectionOf({ target, claim }: WantedRange): NextManyRequest['collections'][number] {
-  const { lastBatchSize: count, lastMax, shown: grants } = claim
+  const { lastBatchSize: count, lastMax, shown: grants, ledgers } = claim
   return {
     tag: target.collection,
     count,
     lastMax,
     identityPartsSeparator: target.separator,
     ...(grants && { grants }),
+    ...(ledgers && { ledgers }),
   }
 }
 

@@ -35,6 +35,8 @@ export interface DeviceClaim {
   lastMax: number
   /** The newest token: of two copies of this device, the second one to show it is found (H13). */
   shown?: CheckInRequest['grants']
+  /** As the device knows them: a server of another name refuses (H34). */
+  ledgers?: LedgerNames
 }
 
 /**
@@ -50,6 +52,25 @@ export interface Gaps {
   fork: number
   /** Dropped because the server has dropped their collection. */
   drop: number
+  /** Dropped because another ledger took the place of the one that granted them. Absent: none. */
+  ledger?: number
+}
+
+/** Names of ledgers, by the server tag of what they grant: `{ A: 'k3m9…' }`. */
+export type LedgerNames = Readonly<Record<string, string>>
+
+/** Another ledger has answered than the one that granted what is here. */
+export interface Stop {
+  /** The first one's name. */
+  of: string
+  /** Its own. */
+  by: string
+  /** The server tag of both. */
+  tag: string
+  /** By this device's clock. */
+  at: number
+  /** How many numbers wait, or were dropped. */
+  numbers: number
 }
 
 export interface DeviceState {
@@ -86,6 +107,14 @@ export interface DeviceState {
   answered?: string
   /** Numbers were leased, and no request that shows a token was begun since (H32). */
   isUnheard?: true
+  /** Ledgers that granted what is here (H34). One without a name is in none. */
+  ledgers?: LedgerNames
+  /** Another one has answered: nothing is leased or claimed. */
+  stopped?: Stop
+  /** The last time that the device has gone on with another one. */
+  followed?: Stop
+  /** Ledgers whose numbers were dropped: the device has gone on with another one. */
+  former?: readonly string[]
   /** Everything was given back: nothing is claimed before an app asks for numbers again. */
   isReleased?: true
 }
@@ -142,6 +171,8 @@ export interface GrantedRange {
   range: Range
   /** What became of the tokens that the claim has shown. */
   results?: CheckInAnswer['grants']
+  /** The name of the ledger that grants. Absent: it has none. */
+  ledger?: string
 }
 
 export const STATE_VERSION = 1

@@ -53,6 +53,10 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     answered,
     isUnheard,
     isReleased,
+    ledgers,
+    stopped,
+    followed,
+    former,
   } = stored
   const isSound =
     isListOf(ranges, isRange) &&
@@ -78,7 +82,10 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     grants.every(isText) &&
     (checkedIn === undefined || typeof checkedIn === 'number') &&
     (answered === undefined || isText(answered)) &&
-    [isUnheard, isReleased].every((is) => is === undefined || is === true)
+    [isUnheard, isReleased].every((is) => is === undefined || is === true) &&
+    (ledgers === undefined || (isObject(ledgers) && Object.values(ledgers).every(isText))) &&
+    [stopped, followed].every((each) => each === undefined || isStop(each)) &&
+    (former === undefined || (Array.isArray(former) && former.every(isText)))
   if (!isSound) return { refused: 'fields are missing or have the wrong type' }
 
   const state = stored as unknown as DeviceState
@@ -152,6 +159,11 @@ const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
 const areShown = (grants: unknown): boolean =>
   isListOf(grants, ({ token, next }) => isText(token) && isCount(next))
+const isStop = (stop: unknown): boolean =>
+  isObject(stop) &&
+  [stop.of, stop.by, stop.tag].every(isText) &&
+  typeof stop.at === 'number' &&
+  isCount(stop.numbers)
 const isHeldByPage = (item: Fields): boolean =>
   isText(item.id) && isText(item.page) && isObject(item.range) && isRange(item.range)
 export const isRange = (range: Fields | Range): range is Range =>

@@ -4,6 +4,8 @@
  * I/O. Source: https://docs.ravendb.net (HiLo algorithm), reproduced with the official clients.
  */
 
+import type { LedgerNames } from './state.js'
+
 /** Body of a successful `GET /databases/{db}/hilo/next`. */
 export interface NextAnswer {
   /** What stands before the number: `orders/`. */
@@ -22,6 +24,8 @@ export interface NextAnswer {
   Claim?: string
   /** Extension: what became of the tokens that the claim has shown, in their order. */
   grants?: CheckInAnswer['grants']
+  /** Extension: the public name of the ledger that the numbers come from, if it has one (H34). */
+  Ledger?: string
 }
 
 /**
@@ -43,6 +47,11 @@ export interface NextManyRequest {
     identityPartsSeparator?: string
     /** Tokens that are checked in with the claim, under its id. A refused claim replaces none. */
     grants?: CheckInRequest['grants']
+    /**
+     * The names of ledgers that the device holds numbers of, by server tag. A server with one of
+     * these tags and another name refuses.
+     */
+    ledgers?: LedgerNames | undefined
   }[]
 }
 
@@ -83,10 +92,16 @@ export interface CheckInRequest {
   }[]
   /** Tokens of grants whose numbers were all issued. The answer has no entry for them. */
   spent?: string[]
+  /** As of a claim. */
+  ledgers?: LedgerNames | undefined
 }
 
 /** Its answer, 200: one entry per grant of the request, in its order. */
 export interface CheckInAnswer {
+  /** The name of the ledger that answers. */
+  ledger?: string | undefined
+  /** Its tag. */
+  serverTag?: string
   grants: (
     | {
         /** The new token. Returns under the old one are ignored from now on. */
@@ -316,6 +331,12 @@ export interface ErrorAnswer {
   Type: string
   Message: string
   Error: string
+  /** Status 409: the device holds numbers of another ledger than this one. Nothing was granted. */
+  Ledger?: string
+  /** With it: its tag. */
+  ServerTag?: string
+  /** With it: this ledger follows that one, which granted nothing above this number. */
+  Above?: number
 }
 
 /** `Type` of a refusal that fewer numbers might not get. */

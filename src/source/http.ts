@@ -6,7 +6,7 @@ import type { OwnerConfig, SourceAnswer } from '../core/contract.js'
 import { HiloError, toFailure } from '../core/errors.js'
 import { isRepeated } from '../core/failures.js'
 import type { GrantedRange } from '../core/state.js'
-import { TOO_MANY } from '../core/wire.js'
+import { type ErrorAnswer, TOO_MANY } from '../core/wire.js'
 
 export interface ServerAddress extends Pick<OwnerConfig, 'url' | 'timeout'> {
   credentials?: RequestCredentials | undefined
@@ -140,13 +140,16 @@ export function refusal(
   meaning = ASKED_AGAIN,
 ): HiloError {
   const { status } = response
-  const { Type } = said(body)
+  const { Type, Ledger: name, ServerTag: tag, Above: above } = said(body)
   // RavenDB answers 400 where nobody answers a path, and HTTP 404.
   const known = status === 400 && String(Type).endsWith('RouteNotFoundException') ? 404 : status
   const details = {
     ...paused(response),
     status: known,
     ...(Type === TOO_MANY && { isTooMany: true as const }),
+    ...(typeof name === 'string' && {
+      ledger: { name, tag: String(tag), ...(typeof above === 'number' && { above }) },
+    }),
   }
   const what = `${url} answered ${status}${reason(body)}.`
   // A HiLo server whose ledger cannot be reached answers 503.
@@ -185,7 +188,7 @@ function isHiloRefusal(body: string): boolean {
   return typeof Type === 'string' && typeof Message === 'string'
 }
 
-function said(body: string): { Type?: unknown; Message?: unknown } {
+function said(body: string): { [K in keyof ErrorAnswer]?: unknown } {
   try {
     return Object(JSON.parse(body))
   } catch {

@@ -95,7 +95,11 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
     const { id } = one.claim
     // guard: H11 the answer to another claim is no answer
     if (answer.Claim !== undefined && answer.Claim !== id) throw ofAnotherClaim(url, text)
-    const grant = toGrant(answer, url, one.target, text)
+    const { Ledger: ledger } = answer
+    const grant = {
+      ...toGrant(answer, url, one.target, text),
+      ...(typeof ledger === 'string' && { ledger }),
+    }
     return one.claim.shown ? { ...grant, results: readResults(answer.grants, url, body) } : grant
   })
 }
@@ -159,7 +163,11 @@ function readIdentity(body: string, url: string): number {
 
 /** @throws HiloError `invalid-response` */
 function readCheckIn(body: string, url: string): CheckInAnswer {
-  return { grants: readResults(readJson<CheckInAnswer>(body, url).grants, url, body) }
+  const { grants, ledger, serverTag } = readJson<CheckInAnswer>(body, url)
+  return {
+    grants: readResults(grants, url, body),
+    ...(typeof ledger === 'string' && { ledger, serverTag: String(serverTag) }),
+  }
 }
 
 function readResults(grants: unknown, url: string, body: string): CheckInAnswer['grants'] {

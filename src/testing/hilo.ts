@@ -223,6 +223,9 @@ class Instance<Name extends string>
     return () => this.#observers.delete(observer)
   }
 
+  /** There is one server, and it stays the same. */
+  async startOver(): Promise<void> {}
+
   async persist(): Promise<boolean> {
     this.#storage = 'persistent'
     this.#events.status()

@@ -6,6 +6,7 @@
 
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../core/check-in.js'
 import { HiloError, toFailure } from '../core/errors.js'
+import { type HeardLedger, hear } from '../core/ledger.js'
 import type { CheckInRequest } from '../core/wire.js'
 import type { CollectionContext, OwnerContext } from './context.js'
 import { Retry } from './retry.js'
@@ -198,10 +199,16 @@ export class CheckIns {
   async #send(together: readonly Begun[], isOwn: boolean): Promise<void> {
     const { source, world } = this.#owner
     const [{ context: first, request }] = together as [Begun]
-    const answer = await source.checkIn!(first.target, {
-      id: request.id,
+    const { id, ledgers } = request
+    const asked = source.checkIn!(first.target, {
+      id,
       grants: together.flatMap(({ request: { grants } }) => grants),
       spent: together.flatMap(({ request: { spent = [] } }) => spent),
+      ...(ledgers && { ledgers }),
+    })
+    const answer = await asked.catch(async (error: HiloError) => {
+      if (error.ledger) await this.#hear({ ...error.ledger, follows: ledgers?.[error.ledger.tag] })
+      throw error
     })
     let at = 0
     for (const { context, request } of together) {
@@ -209,17 +216,30 @@ export class CheckIns {
       at += request.grants.length
       const date = isOwn ? world.date() : undefined
       // guard: H32 who waits is not served by the answer to a repetition
-      await (isOwn ? context.checkedIn : context.update)((state) => [
-        applyCheckIn(state, request.id, { grants }, date),
-        undefined,
-      ])
+      await (isOwn ? context.checkedIn : context.update)((before) => {
+        const state = hear(
+          before,
+          { name: answer.ledger, tag: answer.serverTag ?? '' },
+          world.date(),
+        )
+        return [applyCheckIn(state, request.id, { grants }, date), undefined]
+      })
       context.notify()
     }
     this.#begun.delete(request.id)
   }
+
+  /** What one answer says is heard in all collections of the database. */
+  async #hear(heard: HeardLedger): Promise<void> {
+    for (const context of this.#members) {
+      // guard: H34 a check-in that another ledger refuses is heard
+      await context.update((state) => [hear(state, heard, this.#owner.world.date()), undefined])
+      context.notify()
+    }
+  }
 }
 
-/** Check-ins with one id go together, as long as the server takes so many tokens at once. */
+/** Check-ins with one id and the same ledgers go together, as long as the server takes so many tokens at once. */
 function requestsOf(begun: readonly Begun[]): Begun[][] {
   const requests: Begun[][] = []
   const tokens = ({ grants, spent = [] }: CheckInRequest) => grants.length + spent.length
@@ -227,6 +247,7 @@ function requestsOf(begun: readonly Begun[]): Begun[][] {
     const fitting = requests.find(
       (all) =>
         all[0]!.request.id === one.request.id &&
+        JSON.stringify(all[0]!.request.ledgers) === JSON.stringify(one.request.ledgers) &&
         all.reduce((sum, { request }) => sum + tokens(request), tokens(one.request)) <= MAX_TOKENS,
     )
     if (fitting) fitting.push(one)

@@ -6,8 +6,9 @@ import { applyShown, beginCheckIn } from '../core/check-in.js'
 import { addGrant, beginClaim, dropClaim } from '../core/claim.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isRepeated, nextStep } from '../core/failures.js'
+import { type HeardLedger, hear, ledgersDiffer } from '../core/ledger.js'
 import { type Range, total } from '../core/range.js'
-import type { DeviceClaim, GrantedRange } from '../core/state.js'
+import type { DeviceClaim, DeviceState, GrantedRange } from '../core/state.js'
 import { MIN_CAPACITY } from '../core/wire.js'
 import { pagesWithOffers } from '../core/write-off.js'
 import type { Begun, ClaimRequests, Sent } from './claim-requests.js'
@@ -138,7 +139,13 @@ export class Claims {
       try {
         return await this.#add(claim, await grant, want)
       } catch (error) {
-        const step = nextStep(toFailure(error, 'storage-failed'))
+        const failure = toFailure(error, 'storage-failed')
+        const step = nextStep(failure)
+        if (
+          failure.ledger &&
+          (await this.#follows({ ...failure.ledger, follows: claim.ledgers?.[failure.ledger.tag] }))
+        )
+          continue
         if (step === 'same' || step === 'stop') throw error
         // guard: H25 a claim that is refused for good is forgotten
         const isOurs = await update((state) => [
@@ -160,6 +167,28 @@ export class Claims {
   }
 
   /**
+   * @returns whether the device goes on with that ledger
+   * @throws HiloError when it does not, and stops
+   */
+  async #follows(heard: HeardLedger): Promise<boolean> {
+    const { owner, update } = this.#context
+    const [before, after] = await update((state) => {
+      // guard: H34 a claim that another ledger refuses is heard
+      const next = hear(state, heard, owner.world.date())
+      return [next, [state, next] as const]
+    })
+    const stop = this.#twoLedgers(after)
+    if (stop) throw stop
+    return after.followed !== before.followed
+  }
+
+  /** Why nothing is claimed, where two ledgers have answered. */
+  #twoLedgers({ stopped }: DeviceState): HiloError | undefined {
+    const { owner, target } = this.#context
+    return stopped && ledgersDiffer(owner.url, target.database, stopped)
+  }
+
+  /**
    * It first asks other pages of this device to park the surplus that they were to give back: they
    * are nearer than the server.
    */
@@ -177,6 +206,8 @@ export class Claims {
   #begin(id: string, want: number, mayAsk: boolean): Promise<Begun> {
     const { owner, updateAndLease } = this.#context
     return updateAndLease<Begun>((state, reserve) => {
+      const stop = this.#twoLedgers(state)
+      if (stop) throw stop
       const pages = pagesWithOffers(state, want)
       // guard: H12 pages are asked for their offers before a server is
       if (mayAsk && pages.size > 0) return [state, { pages }]
@@ -194,8 +225,15 @@ export class Claims {
   async #add(claim: DeviceClaim, grant: GrantedRange, want: number, isNew = true): Promise<void> {
     const { owner, checkIn, updateAndLease } = this.#context
     const error = await updateAndLease((before) => {
-      const state = applyShown(before, claim.id, grant.results)
+      // guard: H34 a grant is heard before it is used, also one that comes late
+      const heard = hear(
+        before,
+        { name: grant.ledger, tag: grant.range.serverTag },
+        owner.world.date(),
+      )
+      const state = applyShown(heard, claim.id, grant.results)
       try {
+        if (state.stopped) return [state, this.#twoLedgers(state)]
         const next = addGrant(state, claim.id, grant, owner.world.date())
         this.#missing = want - total(next.ranges)
         const isUsedUp = next.claim !== state.claim && next.ranges === state.ranges

@@ -7,6 +7,7 @@ import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../
 import { exchange, surplus } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
+import { startOver } from '../core/ledger.js'
 import { nameOf } from '../core/page-exit.js'
 import { total } from '../core/range.js'
 import { enough, isLow } from '../core/sizes.js'
@@ -16,6 +17,7 @@ import {
   type Exchanged,
   emptyState,
   type Note,
+  type Stop,
 } from '../core/state.js'
 import { step } from '../core/stored.js'
 import { pagesOf, writeOffPages } from '../core/write-off.js'
@@ -178,6 +180,16 @@ export class OwnedCollection {
       }
       this.#claims.failure = undefined
       await this.#update((state) => [withoutReserve(state), undefined])
+      return {}
+    })
+  }
+
+  startOver(): Promise<Answer<object>> {
+    return this.#answer(async () => {
+      const date = this.#owner.world.date()
+      await this.#update((state) => [startOver(state, date), undefined])
+      this.#claims.failure = undefined
+      this.#notify()
       return {}
     })
   }
@@ -396,7 +408,9 @@ export class OwnedCollection {
   async #gather(): Promise<boolean> {
     const holders = await this.#update((state) => [state, pagesOf(state)])
     const wasAnyoneAsked = await this.#owner.tabs?.askToPark(this.#context.name, holders)
-    return wasAnyoneAsked ? this.#update((state) => [state, state.ranges.length > 0]) : false
+    return wasAnyoneAsked
+      ? this.#update((state) => [state, !state.stopped && state.ranges.length > 0])
+      : false
   }
 
   /** Only an owner whose own check-in was answered stores that: its page need not ask any more. */
@@ -452,9 +466,11 @@ export class OwnedCollection {
       if (state.gaps.drop > before.gaps.drop) this.#notice = DROPPED
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
       const { ranges, reserve = this.#target.reserve, gaps } = state
-      const { checkedIn, serverTag, nodes, isReleased } = state
+      const { checkedIn, serverTag, nodes, isReleased, stopped, followed } = state
+      if (followed && followed !== before.followed) this.#notice = wentOn(followed)
       const shared: SharedView = {
-        free: total(ranges),
+        // What waits for somebody's decision serves nobody.
+        free: stopped ? 0 : total(ranges),
         reserve,
         surplus: surplus(state, this.#keep(store, state, reserve)),
         gaps,
@@ -462,6 +478,8 @@ export class OwnedCollection {
         ...(serverTag !== undefined && this.#isHeard(store) && { serverTag }),
         ...(isReleased && { isReleased }),
         ...(nodes && nodes.length > 1 && { mixedNodes: nodes }),
+        ...(stopped && { stopped }),
+        ...(followed && { followed }),
       }
       return {
         ...done,
@@ -511,6 +529,13 @@ const unusable = (why: string): Failure => ({
   message:
     `The stored ranges could not be used: ${why}. They were set aside in the object store ` +
     '"set-aside", and new ones are claimed.',
+})
+
+const wentOn = ({ of, by, numbers }: Stop): Failure => ({
+  code: 'other-ledger',
+  message:
+    `Ids come from ledger ${by} now, in place of ${of}. ${numbers} numbers of that one were ` +
+    'dropped here. Ids that were made of it stay.',
 })
 
 const FORKED: Failure = {

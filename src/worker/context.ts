@@ -20,6 +20,8 @@ export interface OwnerContext extends Omit<Background, 'stop'> {
   isWatched(): boolean
   /** By the collection's name: the last check-in that was answered before the page's reload. */
   answers: Readonly<Record<string, string>>
+  /** The address of the server, or the key of the app's own source. */
+  url: string
   /** The failure, which also says so if this device never got an id from that address. */
   explained(failure: Failure): Promise<Failure>
   /** Undefined where tabs cannot send each other messages. */

@@ -67,6 +67,7 @@ export function createOwner(world: World): Owner {
       isOnline: () => isOnline,
       isWatched: () => isWatched,
       answers: config.answers ?? {},
+      url: config.url,
       explained,
       // Ranges in memory are this tab's alone: other tabs' news are not about them.
       tabs: world.openTabs?.(config.name, config.page, {
@@ -157,6 +158,7 @@ export function createOwner(world: World): Owner {
       cancellable(request.id, () =>
         collection(target).release(request, () => isCancelled(request.id)),
       ),
+    startOver: (target) => collection(target).startOver(),
     cancel(call) {
       if (calls.has(call)) calls.set(call, true)
     },

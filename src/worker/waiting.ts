@@ -56,7 +56,7 @@ export class Waiting<Given> {
     let state = before
     const served: (() => void)[] = []
     for (const waiting of this.#all.values()) {
-      if (waiting.given || total(state.ranges) < waiting.request.want) continue
+      if (waiting.given || state.stopped || total(state.ranges) < waiting.request.want) continue
       const [next, given] = lease(waiting.request, state)
       state = next
       // guard: H2 a page that waits for a claim gets its lease once it is stored

@@ -66,6 +66,7 @@ function newAllocator(state: 'visible' | 'hidden' = 'visible') {
     changed() {},
     exhausted() {},
     dropped() {},
+    otherLedger() {},
   })
   return { allocator, exchanges }
 }

@@ -63,6 +63,7 @@ beforeEach(() => {
     isOnline: () => isOnline,
     changed() {},
     dropped() {},
+    otherLedger() {},
   })
 })
 

@@ -66,6 +66,7 @@ const context = (newGrantId: () => string): LedgerContext => ({
   bound: BOUND,
   tokens: TOKENS,
   newGrantId,
+  nameOf: () => undefined,
 })
 
 export interface ClaimMessage {

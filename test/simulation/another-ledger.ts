@@ -12,9 +12,10 @@ import type { Word } from './words.js'
 export const ledgerAnew: Word = {
   fits: isOneLedger,
   happens: (simulation, device) =>
-    once(simulation, device, 'a ledger begun anew', async (server) =>
-      server.storage.restore(await server.storage.begunAnew()),
-    ),
+    once(simulation, device, 'a ledger begun anew', async (server) => {
+      server.storage.restore(await server.storage.begunAnew())
+      server.generation++
+    }),
 }
 
 export const replica: Word = {

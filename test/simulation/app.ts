@@ -114,6 +114,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
       const isExpected =
         error instanceof HiloError &&
         (EXPECTED.has(code) ||
+          (code === 'other-ledger' && simulation.twoLedgers.areThere) ||
           // Only its own timeout ends a call for it, or a call that needs the server itself.
           (code === 'no-hilo-server' && (error.cause !== undefined || count === 0)) ||
           (what === 'nextNumber' && code === 'invalid-argument' && profile.nodes.length > 1) ||

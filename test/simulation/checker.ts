@@ -5,6 +5,7 @@
  */
 import type { Lost, Twice } from './excuses.js'
 import { isIn, LIMITS, Numbers, type Snapshot } from './numbers.js'
+import type { TwoLedgers } from './two-ledgers.js'
 
 /** Numbers of one collection from one node: `orders-A`. */
 export type Series = string
@@ -22,6 +23,11 @@ export class Checker {
    * hold? Undefined: no other one does.
    */
   whyBothMake: (series: Series, n: number, why: Twice) => Twice | undefined = (_, __, why) => why
+  /** What is known of another ledger at the same address. */
+  twoLedgers: Pick<TwoLedgers, 'areThere' | 'isStopped'> = {
+    areThere: false,
+    isStopped: () => false,
+  }
   readonly #series = new Map<Series, Numbers>()
   /** The place of a device in this list is the place of its bit in a mask. */
   readonly #devices: string[] = []
@@ -64,6 +70,7 @@ export class Checker {
           this.tolerate('granted again after a copy gave them back')
         else if (numbers.has(n, LIMITS.astray))
           this.tolerate('granted again after a give-back at another node')
+        else if (this.twoLedgers.areThere) this.tolerate('granted by two ledgers')
         else
           this.complain(
             `${series} ${n} was granted to ${device}, but ${this.#describe(numbers, n)}`,
@@ -99,6 +106,7 @@ export class Checker {
           this.tolerate('given back late, after a restore made their token valid again')
         else if (numbers.has(n, LIMITS.astray))
           this.tolerate('given back at another node, before its first answer')
+        else if (this.twoLedgers.areThere) this.tolerate('granted by two ledgers')
         else
           this.complain(
             `${series} ${n} was given back by ${device}, but ${this.#describe(numbers, n)}`,
@@ -124,6 +132,8 @@ export class Checker {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(n)
+    if (this.twoLedgers.isStopped(device, series))
+      this.complain(`${series} ${n} was issued by ${device}, which had heard two ledgers`)
     if (isIn(numbers.hearing[n]!, bit))
       this.tolerate('issued by a copy before all of its pages had heard of it')
     else if (!isIn(numbers.holders[n]!, bit))
@@ -137,6 +147,7 @@ export class Checker {
         this.tolerate('issued twice after a give-back at another node')
       else if (numbers.isOneStranger(n, bit))
         this.tolerate('issued twice after a restored server granted them again')
+      else if (this.twoLedgers.areThere) this.tolerate('issued by devices of two ledgers')
       else
         this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     }

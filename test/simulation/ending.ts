@@ -4,6 +4,7 @@
  * number with two owners. In the end every number is accounted for.
  */
 import { surplus } from '../../src/core/device.js'
+import type { HiloError } from '../../src/core/errors.js'
 import type { Range } from '../../src/core/range.js'
 import { ID } from './app.js'
 import { settleAll } from './calls.js'
@@ -110,6 +111,9 @@ function account(simulation: Simulation): void {
   // An answer that was lost cannot be asked for again.
   if (isOfTheApp(profile.authority))
     for (const device of devices) device.mayLose("a counter of the app's own")
+  if (simulation.twoLedgers.areThere)
+    for (const tag of profile.collections)
+      for (const node of profile.nodes) checker.excuseAll(`${tag}-${node}`, 'two ledgers answered')
   const lossy = devices.filter(({ isLossy }) => isLossy).map(({ name }) => name)
   const { count, unexplained } = checker.gaps(isStored, lossy)
   simulation.gaps = count
@@ -193,6 +197,7 @@ export function record(
  * device drops that answer, and says so.
  */
 const complain = (simulation: Simulation, what: string) => (error: Error) =>
+  (simulation.twoLedgers.areThere && (error as HiloError).code === 'other-ledger') ||
   simulation.profile.hasClones ||
   simulation.profile.goesBack ||
   simulation.profile.hasRestore ||

@@ -87,6 +87,9 @@ export const TWICE = allowed({
     WHY,
     "The new node takes it for its own and may free another device's numbers.",
   ],
+  // Two ledgers.
+  'granted by two ledgers': [WHY, 'Two ledgers that answer at one address grant the same numbers.'],
+  'issued by devices of two ledgers': [WHY, 'Devices that each hear only one of them cannot know.'],
   // Series.
   'a receipt of two copies, one of which was told': [
     WHY,
@@ -183,6 +186,10 @@ export const LOST = allowed({
   'its token has a secret of before': [
     'docs/security.md',
     'Until then, what such a device gives back is a gap, and a copy of it is not found.',
+  ],
+  'two ledgers answered': [
+    WHY,
+    'What a claim under way brings to a device that has stopped is a gap',
   ],
   // Without tokens.
   'given back without a token': [RAVEN, 'a gap: it is sent at most once'],

@@ -21,16 +21,6 @@ export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
     seed: 3,
     says: /^\S+ stays in memory, and its storage works$/,
   },
-  'ledger-anew': {
-    fault: 'A device goes on where a ledger that was begun anew answers in place of the first.',
-    seed: 13,
-    says: /^\S+ \d+ was (granted to|issued by) \w+, but \w+( and \w+)* (holds|had issued) it$/,
-  },
-  replica: {
-    fault: 'A device goes on where two ledgers answer at one address.',
-    seed: 3,
-    says: /^\S+ \d+ was (granted to|issued by) \w+, but \w+( and \w+)* (holds|had issued) it$/,
-  },
   'two-options': {
     fault: 'A page that keeps no reserve gives back, when it closes, what another page keeps.',
     seed: 11,

@@ -5,8 +5,9 @@
 import { createLedger } from '../../server/src/ledger/create-ledger.js'
 import { newSecret } from '../../server/src/ledger/grant-token.js'
 import type { Ledger } from '../../server/src/ledger/ledger.js'
+import { newLedgerName } from '../../server/src/ledger/name.js'
 import { ledgerLimits } from '../../server/src/ledger/options.js'
-import { SECRET } from '../../server/src/sql/meta.js'
+import { NAME, SECRET } from '../../server/src/sql/meta.js'
 import { type MemoryRows, MemoryStore } from '../../server/test/ledger/memory-store.js'
 
 export interface LedgerStorage {
@@ -44,7 +45,10 @@ export class MemoryStorage implements LedgerStorage {
 
   async begunAnew(): Promise<Copy> {
     const { settings, ...rows } = new MemoryStore().copy()
-    return { ...rows, settings: new Map([...settings, [SECRET, newSecret()]]) }
+    return {
+      ...rows,
+      settings: new Map([...settings, [SECRET, newSecret()], [NAME, newLedgerName()]]),
+    }
   }
 
   beside(): MemoryStorage {

@@ -28,6 +28,8 @@ export interface Reply {
   status: number
   headers?: Record<string, string>
   body: string
+  /** The ledger that has answered, for the records of a simulation only. */
+  ledger?: string
 }
 
 export interface Server {

@@ -108,10 +108,12 @@ export class OwnServer {
   readonly storage: LedgerStorage
   /** Another ledger that answers at the same address, if there is one. */
   beside: LedgerStorage | undefined
+  /** How often a ledger was begun anew in the place of the first. */
+  generation = 0
   /** What a schedule has changed would be there in the next one. */
   isSpent = false
   #stage!: Stage
-  #processes: ((request: Request) => Promise<Response>)[] = []
+  #processes: { ledger: string; handle: (request: Request) => Promise<Response> }[] = []
   #ledgers: Ledger[] = []
   #sender = ''
   /** By the id of the grant, in the order of granting. */
@@ -286,14 +288,15 @@ export class OwnServer {
       const ledger = await storage.open()
       ledger.onRestored(() => this.#stage.witness.copyProved(this))
       this.#ledgers.push(ledger)
-      this.#processes.push(
-        createHiloHandler({
+      this.#processes.push({
+        ledger: storage === this.storage ? `${this.generation}` : 'beside',
+        handle: createHiloHandler({
           ledger: this.#watched(ledger),
           nodeTag: this.#node,
           log: SILENT,
           open: true,
         }),
-      )
+      })
     }
   }
 
@@ -306,8 +309,10 @@ export class OwnServer {
   async #answer({ method, url, headers, body, from }: NetworkRequest): Promise<Reply> {
     this.#sender = from
     const request = new SimulatedRequest(method, url.href, headers, body)
-    const response = await this.#stage.random.pick(this.#processes)(request as unknown as Request)
+    const { ledger, handle } = this.#stage.random.pick(this.#processes)
+    const response = await handle(request as unknown as Request)
     return {
+      ledger,
       status: response.status,
       headers: Object.fromEntries(response.headers),
       body: await response.text(),

@@ -34,6 +34,7 @@ import { whyBothMake } from './set-back.js'
 import { SOURCES } from './source-models.js'
 import { look } from './stored-states.js'
 import { labelled, type Tenant } from './tenants.js'
+import { TwoLedgers } from './two-ledgers.js'
 import { Unrest } from './unrest.js'
 import { type WordName, Words } from './words.js'
 
@@ -89,6 +90,7 @@ export class Simulation {
   readonly quietHours = new QuietHours()
   readonly copiesOnline = new CopiesOnline()
   readonly besideCopy = new BesideCopy()
+  readonly twoLedgers = new TwoLedgers(this)
   readonly words: Words
   /** Is there an app that makes receipts? */
   readonly receipts: Receipts | undefined
@@ -111,6 +113,7 @@ export class Simulation {
     if (Receipts.areMade(seed, this.profile))
       this.receipts = new Receipts(this, SERVER_URL, Receipts.haveRanges(seed))
     if (ReplacedLedger.happens(seed, this.profile)) this.replacedLedger = new ReplacedLedger(this)
+    this.checker.twoLedgers = this.twoLedgers
     this.checker.whyBothMake = (series, n, why) => whyBothMake(this, series, n, why)
     this.networkActor.realm = serverRealm(this.scheduler, () => this.serverClockError)
     const server = {
@@ -286,6 +289,7 @@ export class Simulation {
   #heard(request: Request, reply: Reply): void {
     this.pauses.heard(request, reply)
     const device = this.devices.find(({ name }) => name === request.from)
+    if (device) this.twoLedgers.received(device, request, reply)
     if (device && request.url.pathname.endsWith('/return')) device.reachedAt = this.scheduler.now
   }
 

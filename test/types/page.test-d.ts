@@ -131,7 +131,7 @@ export function everyEvent(): void {
   hilo.addEventListener('empty', () => {})
 }
 expectTypeOf<keyof HiloEvents>().toEqualTypeOf<
-  'status' | 'low' | 'exhausted' | 'fork' | 'drop' | 'ending' | 'error'
+  'status' | 'low' | 'exhausted' | 'fork' | 'drop' | 'ledger' | 'ending' | 'error'
 >()
 expectTypeOf(hilo).toExtend<EventTarget>()
 expectTypeOf(hilo).toExtend<AsyncDisposable>()

@@ -19,7 +19,7 @@ export function openDurableStore(storage: ObjectStorage, opening: Opening): RowS
     return answer
   }
 
-  const secrets = guard(() =>
+  const identity = guard(() =>
     storage.transactionSync(() => upgradeSqlite(run, 'this Durable Object', opening)),
   )
   const connection: SqlConnection = {
@@ -33,7 +33,7 @@ export function openDurableStore(storage: ObjectStorage, opening: Opening): RowS
       }),
     close: async () => {},
   }
-  return sqlStore(connection, secrets)
+  return sqlStore(connection, identity)
 }
 
 /** SQLite's codes for a disk that fails or is full. A mistake in this program is none of them. */

@@ -78,10 +78,12 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
     return objects.get(objects.idFromName(name.toLowerCase()))
   }
   const all = () => databases.map((name) => objectOf(name)!.ping().catch(unavailable))
-  const ledger: Pick<Ledger, 'ping' | 'restored' | 'onRestored'> = {
+  const ledger: Pick<Ledger, 'ping' | 'restored' | 'onRestored' | 'readName'> = {
     ping: async () => void (await Promise.all(all())),
     restored: async () => (await Promise.all(all())).flat(),
     onRestored() {},
+    // Each object has a ledger of its own.
+    readName: async () => undefined,
   }
   const own = createHandler({ ...handler, ledger: refusing(ledger) }, PORTS)
   const log = handler.log ?? PORTS.createLog()

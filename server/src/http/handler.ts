@@ -18,6 +18,7 @@ import { answer, cutOff } from './messages.js'
 import type { Metrics, WatchedLedger } from './metrics.js'
 import { metricsRoutes, openRoutes, topologyRoutes } from './operation-routes.js'
 import { checkHandlerOptions, type HandlerOptions } from './options.js'
+import { otherLedgers } from './other-ledgers.js'
 import { noRoute, pathOf, Refusal, refusalBody, tooLarge, toRefusal } from './refusals.js'
 import { seriesRoutes } from './series-routes.js'
 
@@ -40,6 +41,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   const access = createAccess(checked, createBudgets(limits, metrics.overBudget))
   const costs = createCosts((key) => checked.ledger.read(key))
   const logFailure = failureLog(checked.log)
+  const others = otherLedgers(checked.log)
   checked.ledger.onRestored((database) =>
     checked.log.error(
       { database },
@@ -61,7 +63,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   })
   app.use((c, next) => (c.req.header('Origin') === undefined ? next() : withCors(c, next)))
   // Before the method and the host are checked: a load balancer asks by HEAD, and by address.
-  app.route('/', openRoutes(checked))
+  app.route('/', openRoutes(checked, others))
   const withLimit = bodyLimit({
     maxSize: limits.body,
     onError: () => {
@@ -81,7 +83,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   })
   app.route('/', metricsRoutes(metrics, access))
   app.route('/', topologyRoutes(checked, access))
-  app.route('/databases/:database', hiloRoutes(checked, access, costs, metrics, logFailure))
+  app.route('/databases/:database', hiloRoutes(checked, access, costs, metrics, logFailure, others))
   app.route('/databases/:database', seriesRoutes(checked, access, metrics))
   app.route('/databases/:database', explainRoutes(checked, access))
   app.route('/databases/:database', identityRoutes(checked, access, metrics))

@@ -3,6 +3,7 @@
  * Guarantees that its results are safe to count with, to store and to log.
  */
 import { z } from 'zod'
+import type { LedgerNames } from '../../../src/core/state.js'
 import {
   type CheckInRequest,
   capacity,
@@ -117,6 +118,7 @@ export function readReturnQuery(query: Parameters): ReturnedRange {
 
 interface ShowingRange extends WantedRange {
   shown: readonly ShownGrant[]
+  ledgers: LedgerNames | undefined
 }
 
 export interface GivenRange extends ReturnedRange {
@@ -135,6 +137,9 @@ const tag = z.string().regex(/\S/)
 
 const grants = z.array(z.object({ token: z.string(), next: z.int().min(0) }))
 
+/** A device knows few nodes. */
+const ledgers = z.record(z.string().max(4), z.string().max(MAX_NAME_BYTES))
+
 const claimBody = z.object({
   claim: z.string(),
   device: text(MAX_NAME_BYTES).optional(),
@@ -146,6 +151,7 @@ const claimBody = z.object({
         lastMax: z.int().min(0).default(0),
         identityPartsSeparator: z.string().default(DEFAULT_SEPARATOR),
         grants: grants.default([]),
+        ledgers: ledgers.optional(),
       }),
     )
     .min(1),
@@ -163,6 +169,7 @@ const checkInBody = z.object({
   id: z.string(),
   grants,
   spent: z.array(z.string()).default([]),
+  ledgers: ledgers.optional(),
 }) satisfies z.ZodType<CheckInRequest>
 
 /** @throws Refusal */
@@ -182,7 +189,7 @@ export function readClaimBody(
     const { tag, count, lastMax, identityPartsSeparator: separator } = wanted
     const size = () => checkCount(count, limits.count)
     const wish = { tag, separator, count: size, lastMax: () => lastMax }
-    return { ...readWish(wish), shown: wanted.grants }
+    return { ...readWish(wish), shown: wanted.grants, ledgers: wanted.ledgers }
   })
   refuseRepeated(ranges.map(({ collection }) => collection))
   return { id, device: data.device, ranges }
@@ -217,7 +224,10 @@ export function readReturnBody(body: unknown): GivenRange {
 }
 
 /** @throws Refusal */
-export function readCheckInBody(body: unknown, { batch }: BodyLimits): Required<CheckInRequest> {
+export function readCheckInBody(
+  body: unknown,
+  { batch }: BodyLimits,
+): CheckInRequest & { spent: string[] } {
   const { data } = checkInBody.safeParse(body)
   if (!data || data.grants.length > batch || data.spent.length > batch)
     throw badRequest(

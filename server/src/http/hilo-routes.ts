@@ -10,6 +10,7 @@ import {
   type NextManyAnswer,
 } from '../../../src/core/wire.js'
 import { bindingKey } from '../ledger/collections.js'
+import { HeldOfAnother } from '../ledger/errors.js'
 import type { CheckInResult, ClaimOutcome, ClaimRequest, Grant } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
 import { type Costs, sumOf } from './budgets.js'
@@ -26,6 +27,7 @@ import { type FailureLog, UnknownToken } from './log.js'
 import { answer, answerNothing, Parameters, parseJson, readJson, readText } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
+import type { OtherLedgers } from './other-ledgers.js'
 import { claimRefused, pathOf, refusalBody, toRefusal } from './refusals.js'
 
 export function hiloRoutes(
@@ -34,6 +36,7 @@ export function hiloRoutes(
   costs: Costs,
   metrics: Metrics,
   logFailure: FailureLog,
+  others: OtherLedgers,
 ): Hono {
   const { ledger, nodeTag: serverTag, limits } = options
   const claim = claimer(options, costs, metrics)
@@ -72,8 +75,9 @@ export function hiloRoutes(
     const caller = access.callerOf(c)
     const { database, name: by } = caller
     const { id, device, ranges } = readClaimBody(await readJson(c), limits)
-    const claims = ranges.map(({ collection, count, lastMax, shown }): ClaimRequest => {
-      const of = { database, collection, id, by, device }
+    const claims = ranges.map(({ collection, count, lastMax, shown, ledgers }): ClaimRequest => {
+      const ledger = ledgers?.[serverTag]
+      const of = { database, collection, id, by, device, ledger }
       return { ...of, count, lastMax, serverTag, at, shown }
     })
     const outcomes = await claim(caller, claims)
@@ -84,6 +88,7 @@ export function hiloRoutes(
         note(database, outcome.results)
         return { ...range, grants: outcome.results.map(resultAnswer) }
       }
+      if ('other' in outcome) others.note(database, outcome.other)
       const refusal =
         'failure' in outcome
           ? toRefusal(outcome.failure, logFailure)
@@ -107,11 +112,19 @@ export function hiloRoutes(
   })
   routes.post('/hilo/checkin', async (c) => {
     const { database, allow } = access.callerOf(c)
-    const { id, grants, spent } = readCheckInBody(await readJson(c), limits)
+    const { id, grants, spent, ledgers } = readCheckInBody(await readJson(c), limits)
+    const name = ledgers?.[serverTag]
     await allow({ action: 'check-in', count: 0 })
-    const results = await ledger.checkIn({ database, id, at: Date.now(), grants, spent })
+    const asked = { database, id, at: Date.now(), grants, spent, ledger: name, serverTag }
+    const results = await ledger.checkIn(asked).catch((error) => {
+      if (error instanceof HeldOfAnother) others.note(database, error.other)
+      throw error
+    })
     note(database, results)
-    return answer({ grants: results.map(resultAnswer) } satisfies CheckInAnswer)
+    return answer({
+      ...(name !== undefined && { ledger: name, serverTag }),
+      grants: results.map(resultAnswer),
+    } satisfies CheckInAnswer)
   })
   return routes
 }
@@ -179,7 +192,7 @@ function resultAnswer(result: CheckInResult): CheckInAnswer['grants'][number] {
  * @param claim the claim's id
  */
 const claimAnswer = (
-  { low, high, count, serverTag, at, token }: Grant,
+  { low, high, count, serverTag, at, token, ledger }: Grant,
   prefix: string,
   claim: string | undefined,
 ): NextAnswer => ({
@@ -191,5 +204,5 @@ const claimAnswer = (
   LastRangeAt: formatServerTime(at),
   Token: token,
   // guard: H11 an answer names its claim
-  ...(claim !== undefined && { Claim: claim }),
+  ...(claim !== undefined && { Claim: claim, ...(ledger !== undefined && { Ledger: ledger }) }),
 })

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import type { Ledger } from '../ledger/ledger.js'
+import { LEDGER_NAME } from '../ledger/name.js'
 import { MAX_NAME_BYTES, MAX_REASON_BYTES, text } from './messages.js'
 
 const nothing = z.strictObject({})
@@ -25,6 +26,7 @@ const checksOf = <Method extends keyof Ledger>(
 
 export const OPERATED = checksOf({
   status: nothing,
+  readName: nothing,
   restored: nothing,
   names: nothing,
   series: nothing,
@@ -36,6 +38,7 @@ export const OPERATED = checksOf({
   }),
   raiseFloor: z.strictObject({ collection: z.string().min(1), floor: z.int().min(1) }),
   raiseFloors: z.strictObject({ by: z.int().min(1) }),
+  follow: z.strictObject({ name: z.string().regex(LEDGER_NAME), above: z.int().min(1) }),
   drop: z.strictObject({ collection: z.string().min(1).optional() }),
   closeSeries: z.strictObject({
     ...series,

@@ -8,6 +8,7 @@ import type { Access } from './access.js'
 import { answer, answerText } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
+import type { OtherLedgers } from './other-ledgers.js'
 import { RETRY_SECONDS, restored, tryLater } from './refusals.js'
 
 const ABOUT =
@@ -17,6 +18,14 @@ const ABOUT =
 /** `/healthz?database=*` asks about all databases. */
 const EVERY = '*'
 
+/** What the database says. */
+interface Found {
+  /** Databases that grant nothing. */
+  stopped: string[]
+  /** The name of the ledger. */
+  ledger: string | undefined
+}
+
 /** Each question for health is a commit. In between, claims have the database. */
 const PAUSE_MS = 100
 
@@ -25,8 +34,8 @@ const PAUSE_MS = 100
  * Requests that come at the same time share what they ask of the database, which is asked ten times
  * a second at most, so that nobody can keep it busy.
  */
-export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
-  let asked: Promise<string[]> | undefined
+export function openRoutes({ ledger, isReady }: CheckedOptions, others: OtherLedgers): Hono {
+  let asked: Promise<Found> | undefined
   let askedAt = 0
   const ask = async () => {
     const age = Date.now() - askedAt
@@ -35,7 +44,7 @@ export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS - age))
     askedAt = Date.now()
     await ledger.ping()
-    return ledger.restored()
+    return { stopped: await ledger.restored(), ledger: await ledger.readName() }
   }
   return new Hono()
     .get('/', () => answerText(ABOUT, 'text/plain; charset=UTF-8'))
@@ -44,11 +53,11 @@ export function openRoutes({ ledger, isReady }: CheckedOptions): Hono {
       asked ??= ask().finally(() => {
         asked = undefined
       })
-      const stopped = await asked
+      const { stopped, ledger } = await asked
       const name = c.req.query('database')?.toLowerCase()
       const wanted = name === EVERY ? stopped : stopped.filter((database) => database === name)
       if (wanted.length > 0) throw restored(wanted)
-      return answer({ status: 'ok', stopped })
+      return answer({ status: 'ok', ledger, stopped, others: others.heard() })
     })
 }
 

@@ -6,10 +6,12 @@ import { type ErrorAnswer, TOO_MANY } from '../../../src/core/wire.js'
 import {
   CounterUnusable,
   CounterWentBack,
+  HeldOfAnother,
   LedgerReplaced,
   LedgerUnavailable,
 } from '../ledger/errors.js'
 import type { ClaimRefusal, ClaimRequest, Series } from '../ledger/ledger.js'
+import type { OtherLedger } from '../ledger/name.js'
 import { QueueFull } from './claim-queue.js'
 import type { FailureLog } from './log.js'
 
@@ -34,6 +36,7 @@ export type Reason =
   | 'no-route'
   | 'no-token'
   | 'other-host'
+  | 'other-ledger'
   | 'other-site'
   | 'queue'
   | 'restored'
@@ -145,6 +148,19 @@ export const restored = (databases: readonly string[]) =>
     PERSON_RETRY_SECONDS,
   )
 
+/** The device holds numbers of another ledger, and stops when it reads this. */
+export const ofAnotherLedger = ({ held, name, serverTag, above }: OtherLedger): Refusal =>
+  new Refusal(
+    'other-ledger',
+    409,
+    'System.InvalidOperationException',
+    `The device holds numbers of ledger ${held}, and this is ledger ${name}` +
+      (above === undefined ? '' : `, which follows it above ${above}`) +
+      '. Nothing was granted.',
+    {},
+    { Ledger: name, ServerTag: serverTag, ...(above !== undefined && { Above: above }) },
+  )
+
 /**
  * As RavenDB says it, 503 on `/topology` and 500 elsewhere.
  * @param reason in a sentence of ours
@@ -171,6 +187,7 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
         'request again later.',
       RETRY_SECONDS,
     )
+  if (error instanceof HeldOfAnother) return ofAnotherLedger(error.other)
   logFailure(error)
   if (error instanceof LedgerReplaced)
     return tryLater(
@@ -220,10 +237,13 @@ export function pathOf(url: string): string {
 }
 
 export function claimRefused(
-  { refused: why, max }: ClaimRefusal,
+  refusal: ClaimRefusal,
   { database, collection: tag, lastMax }: ClaimRequest,
 ): Refusal {
-  switch (why) {
+  const { max } = refusal
+  switch (refusal.refused) {
+    case 'other-ledger':
+      return ofAnotherLedger(refusal.other)
     case 'jump':
       return refused(
         'jump',

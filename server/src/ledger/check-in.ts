@@ -3,9 +3,17 @@
  * that the tokens that are shown have the effect that they have in a claim.
  */
 import { distinct, keyOf, keyText } from './collections.js'
-import { type LedgerContext, type LedgerCore, provenBy, selectionOfShown } from './core.js'
+import {
+  databaseIn,
+  type LedgerContext,
+  type LedgerCore,
+  provenBy,
+  selectionOfShown,
+} from './core.js'
+import { HeldOfAnother } from './errors.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
 import type { CheckIn, CheckInResult, Claims } from './ledger.js'
+import { otherLedger } from './name.js'
 import type { Rows, Selection, StepResult } from './row-store.js'
 import { withIssued } from './rows.js'
 import {
@@ -20,12 +28,18 @@ import {
   withNextToken,
 } from './shown-tokens.js'
 
-export const checkingIn = ({ context, change }: LedgerCore): Pick<Claims, 'checkIn'> => ({
+export const checkingIn = ({ context, store, change }: LedgerCore): Pick<Claims, 'checkIn'> => ({
   checkIn(unread) {
     const request = readCheckIn(unread, context.tokens)
     return change([request.database], {
       select: selectionOf(request),
-      step: (rows) => checkIn(rows, request, context),
+      step(rows) {
+        const { follows } = databaseIn(rows, request.database)
+        const other = otherLedger(unread.ledger, unread.serverTag ?? '', store.name, follows)
+        // guard: H34 a device of another ledger keeps its tokens
+        if (other) throw new HeldOfAnother(unread.database, other)
+        return checkIn(rows, request, context)
+      },
     })
   },
 })

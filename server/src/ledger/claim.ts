@@ -11,6 +11,7 @@ import {
   refuseChanged,
 } from './collections.js'
 import {
+  databaseIn,
   databasesOf,
   isRestored,
   type LedgerContext,
@@ -19,7 +20,6 @@ import {
   withDatabases,
 } from './core.js'
 import type { CounterAnswer, CounterAnswers, CounterAsk } from './counter-port.js'
-import type { GrantTokens } from './grant-token.js'
 import type {
   ClaimOutcome,
   ClaimRequest,
@@ -28,6 +28,7 @@ import type {
   Grant,
   UpstreamRange,
 } from './ledger.js'
+import { type OtherLedger, otherLedger } from './name.js'
 import { type NumberLine, type Span, type Taken, take } from './number-line.js'
 import { grantedBefore, type NewGrant, refuseOverlaps } from './overlap.js'
 import type { LoadedCollection, Rows, StepResult } from './row-store.js'
@@ -85,9 +86,12 @@ export function claiming({ context, change }: LedgerCore): Pick<Claims, 'claim' 
 export function asksOfClaims(
   rows: Rows,
   claims: readonly ClaimRequest[],
-  { bound, limits, tokens }: LedgerContext,
+  context: LedgerContext,
 ): CounterAsk[] {
-  const ofCounters = claims.filter((claim) => authorityOf(bound, claim) === 'counter')
+  const { bound, limits, tokens } = context
+  const ofCounters = claims.filter(
+    (claim) => authorityOf(bound, claim) === 'counter' && !otherOf(rows, claim, context),
+  )
   if (ofCounters.length === 0) return []
   const read = claims.map((claim) => readClaimTokens(claim, tokens))
   const after = withDatabases(rows, { restored: provenBy(rows, read, bound) })
@@ -128,7 +132,13 @@ export function grantClaims(
   const step: Step = { rows, context, read, progress: newProgress(), outcomes: new Map() }
   const { progress, outcomes } = step
   const granted = new Map<string, NewGrant[]>()
-  for (const [key, group] of grouped(claims, keyText)) {
+  for (const claim of claims) {
+    const other = otherOf(rows, claim, context)
+    // guard: H34 a device of another ledger is granted nothing
+    if (other) outcomes.set(claim, { refused: 'other-ledger', max: 0, other })
+  }
+  const own = claims.filter((claim) => !outcomes.has(claim))
+  for (const [key, group] of grouped(own, keyText)) {
     const row = rows.collections.get(key)
     const refused = isRestored(after, group[0]!.database) ? 'restored' : 'full'
     if (!row || refused === 'restored') {
@@ -157,6 +167,18 @@ export function grantClaims(
   }
 }
 
+const otherOf = (
+  rows: Rows,
+  claim: ClaimRequest,
+  { nameOf }: LedgerContext,
+): OtherLedger | undefined =>
+  otherLedger(
+    claim.ledger,
+    claim.serverTag,
+    nameOf(claim),
+    databaseIn(rows, claim.database).follows,
+  )
+
 /** What the claims of a step have in common. */
 interface Step {
   rows: Rows
@@ -174,7 +196,6 @@ function grantEach(
   claims: readonly ClaimRequest[],
   { take, isCounted }: NumberSource,
 ): NewGrant[] {
-  const { tokens } = context
   const known = new Map(rows.claimed.get(keyText(row)))
   const refusals = new Map<string, Extract<ReturnType<Take>, { refused: string }>>()
   const granted: NewGrant[] = []
@@ -188,11 +209,11 @@ function grantEach(
       continue
     }
     // Before anything is taken: this copy may have issued what the other copy gave back.
-    const { results, ...changed } = showTokens(rows, progress, read.get(claim)!, tokens)
+    const { results, ...changed } = showTokens(rows, progress, read.get(claim)!, context.tokens)
     // guard: H21 a claim repeated gets the same grant
     if (before) {
       keep(progress, changed)
-      outcomes.set(claim, { grant: toGrant(before, tokens), isRepeat: true, results })
+      outcomes.set(claim, { grant: toGrant(before, context), isRepeat: true, results })
       continue
     }
     const { line, forgotten } = lineOf(progress, row)
@@ -220,7 +241,7 @@ function grantEach(
     if (claim.id !== undefined) known.set(claim.id, grant)
     setLine(progress, row, taken.line)
     keep(progress, changed)
-    outcomes.set(claim, { grant: toGrant(grant, tokens), isRepeat: false, results })
+    outcomes.set(claim, { grant: toGrant(grant, context), isRepeat: false, results })
   }
   return granted
 }
@@ -317,7 +338,7 @@ function newGrant(
 const isSpent = (grant: GrantRow): boolean =>
   grant.tokenVersion > 0 || grant.high !== grant.firstHigh
 
-function toGrant(row: GrantRow, tokens: GrantTokens): Grant {
+function toGrant(row: GrantRow, { tokens, nameOf }: LedgerContext): Grant {
   const { low, high, count, serverTag, grantedAt: at } = row
-  return { low, high, count, serverTag, at, token: tokens.write(row) }
+  return { low, high, count, serverTag, at, token: tokens.write(row), ledger: nameOf(row) }
 }

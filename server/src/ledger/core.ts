@@ -14,6 +14,7 @@ import {
 } from './collections.js'
 import { type GrantTokens, grantTokens, newGrantId, type TokenContent } from './grant-token.js'
 import type { CollectionKey, IdentityKey, LedgerLimits } from './ledger.js'
+import { namesOf } from './name.js'
 import type { RowChanges, RowStore, Rows, Selection, Transaction } from './row-store.js'
 import { type CollectionRow, type DatabaseRow, newDatabase, withFloor } from './rows.js'
 
@@ -100,7 +101,12 @@ export function withDatabases(
   if (restored.length + floors.length === 0) return rows
   const changed = [
     ...restored.map((name) => ({ ...databaseIn(rows, name), isRestored: true })),
-    ...floors.map((row) => ({ ...row, isRestored: false, isDropped: false })),
+    ...floors.map((row) => ({
+      ...databaseIn(rows, row.database),
+      ...row,
+      isRestored: false,
+      isDropped: false,
+    })),
   ]
   const databases = new Map(rows.databases)
   for (const row of changed) databases.set(row.database, row)
@@ -153,6 +159,8 @@ export interface LedgerContext {
   bound: BoundCollections
   tokens: GrantTokens
   newGrantId(): string
+  /** The name of where the numbers of a collection come from. Undefined: it has none. */
+  nameOf(key: CollectionKey): string | undefined
 }
 
 export interface LedgerCore {
@@ -171,7 +179,8 @@ export function ledgerCore(
   bound: BoundCollections,
 ): LedgerCore {
   const tokens = grantTokens(store.secrets.known)
-  const context: LedgerContext = { limits, bound, tokens, newGrantId }
+  const nameOf = namesOf(store.name, bound)
+  const context: LedgerContext = { limits, bound, tokens, newGrantId, nameOf }
   const alarm = createAlarm()
 
   async function change<T>(

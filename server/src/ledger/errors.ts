@@ -1,4 +1,5 @@
 /** How a ledger fails: there is none, its database does, or the counter of another authority. */
+import type { OtherLedger } from './name.js'
 
 /** The database did not answer, or gave up. The same request may be sent again later. */
 export class LedgerUnavailable extends Error {
@@ -16,6 +17,19 @@ export class LedgerReplaced extends LedgerUnavailable {
         'address of the database back to where it led. If the ledger was restored from a backup, ' +
         'raise its floors, and start the server again.',
     )
+  }
+}
+
+/** A device holds numbers of another ledger. Nothing happened. */
+export class HeldOfAnother extends Error {
+  override name = 'HeldOfAnother'
+  readonly database: string
+  readonly other: OtherLedger
+
+  constructor(database: string, other: OtherLedger) {
+    super(`${database}: ${other.held}`)
+    this.database = database
+    this.other = other
   }
 }
 

@@ -10,6 +10,8 @@
  * - Time decides nothing: it is passed in, and only stored.
  */
 
+import type { OtherLedger } from './name.js'
+
 /** A collection of a database. Both names are compared lower-cased. */
 export interface CollectionKey {
   database: string
@@ -39,6 +41,8 @@ export interface ClaimRequest extends CollectionKey {
    * claim that is refused replaces no token.
    */
   shown?: readonly ShownGrant[] | undefined
+  /** The name of the ledger that the device holds numbers of, under `serverTag`. */
+  ledger?: string | undefined
 }
 
 /** Numbers `low` to `high`, which a device may hand out. */
@@ -54,6 +58,8 @@ export interface Grant {
   at: number
   /** Opaque and unguessable. A request that shows it may give numbers of the grant back. */
   token: string
+  /** The name of the ledger, or of where its numbers come from. Undefined: that has none. */
+  ledger?: string | undefined
 }
 
 /**
@@ -66,11 +72,11 @@ export interface Grant {
  * - `full`: the database has as many collections as are allowed.
  * - `short`: the ranges come from an upstream, which has to be asked for some first.
  * - `restored`: this database is an older copy of itself, and grants nothing before `raiseFloors`.
+ * - `other-ledger`: the device holds numbers of another ledger.
  */
-export type ClaimRefusal = {
-  refused: 'jump' | 'overflow' | 'spent' | 'full' | 'short' | 'restored'
-  max: number
-}
+export type ClaimRefusal =
+  | { refused: 'jump' | 'overflow' | 'spent' | 'full' | 'short' | 'restored'; max: number }
+  | { refused: 'other-ledger'; max: number; other: OtherLedger }
 /** `results`: what became of the tokens that the claim has shown, in their order. */
 export type ClaimOutcome =
   | { grant: Grant; isRepeat: boolean; results: readonly CheckInResult[] }
@@ -96,6 +102,10 @@ export interface CheckIn {
   grants: readonly ShownGrant[]
   /** Tokens of grants of which every number was issued. They are void from then on. */
   spent?: readonly string[] | undefined
+  /** As of a claim. */
+  ledger?: string | undefined
+  /** With it. */
+  serverTag?: string | undefined
 }
 
 export interface ShownGrant {
@@ -122,6 +132,15 @@ export interface Floors {
   database: string
   /** More than any one collection or identity was granted since the backup. */
   by: number
+}
+
+/** This ledger goes on in the place of another one, which was lost. */
+export interface Following {
+  database: string
+  /** The name of the other one. */
+  name: string
+  /** It granted no number above. */
+  above: number
 }
 
 /** What `raiseFloors` did. */
@@ -551,6 +570,7 @@ export interface Claims {
   /**
    * Replaces the token of each grant: the old one has no effect from then on (H12, H13). Resolves
    * with a result per grant, in their order.
+   * @throws HeldOfAnother when the device holds numbers of another ledger. Nothing was changed
    */
   checkIn(checkIn: CheckIn): Promise<CheckInResult[]>
 }
@@ -579,6 +599,13 @@ export interface Marks {
    * @throws CounterUnusable when a bound collection has no id left above
    */
   raiseFloors(floors: Floors): Promise<RaisedFloors>
+
+  /**
+   * Raises all floors of a database above what another ledger has granted there, and remembers so.
+   * A device that holds numbers of the other one then drops them, and goes on with this one (H34).
+   * Throws as `raiseFloors`.
+   */
+  follow(following: Following): Promise<RaisedFloors>
 
   /**
    * Databases that grant nothing, because somebody proved that they are older copies of themselves:
@@ -644,6 +671,9 @@ export interface SeriesRegister {
 /** What an operator sees of a ledger and does with it. */
 export interface Operation {
   status(): Promise<CollectionCounts[]>
+
+  /** The public name of the ledger. Of a region it is that of its root, once that has answered. */
+  readName(): Promise<string | undefined>
 
   /** Where one number is: which grant covers it, and what is known of it. Changes nothing. */
   explain(asked: NumberQuestion): Promise<Explanation>

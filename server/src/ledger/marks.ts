@@ -65,22 +65,9 @@ export function marks({ store, context, change, alarm, names }: LedgerCore): Mar
       })
     },
 
-    async raiseFloors({ database: name, by }) {
-      const floors = { database: name.toLowerCase(), by }
-      checkFloors(floors)
-      const isThere = ({ database }: { database: string }) => database === floors.database
-      const { collections, identities } = await names()
-      return change([floors.database], {
-        select: {
-          collections: collections.filter(isThere),
-          identities: identities.filter(isThere),
-          quota: UNLIMITED,
-          withHeld: true,
-        },
-        ask: (rows) => asksOfFloors(rows, floors, bound),
-        step: (rows, answers) => raiseFloors(rows, floors, answers),
-      })
-    },
+    raiseFloors: ({ database, by }) => raiseAll({ database, by }),
+
+    follow: ({ database, name, above }) => raiseAll({ database, by: above }, name),
 
     async restored() {
       const databases = [...(await store.readDatabases()).values()]
@@ -93,6 +80,24 @@ export function marks({ store, context, change, alarm, names }: LedgerCore): Mar
     onRestored: alarm.listen,
 
     names,
+  }
+
+  /** @param followed the name of a ledger that granted nothing above `by` */
+  async function raiseAll({ database: name, by }: Floors, followed?: string) {
+    const floors = { database: name.toLowerCase(), by }
+    checkFloors(floors)
+    const isThere = ({ database }: { database: string }) => database === floors.database
+    const { collections, identities } = await names()
+    return change([floors.database], {
+      select: {
+        collections: collections.filter(isThere),
+        identities: identities.filter(isThere),
+        quota: UNLIMITED,
+        withHeld: true,
+      },
+      ask: (rows) => asksOfFloors(rows, floors, bound),
+      step: (rows, answers) => raiseFloors(rows, floors, answers, followed),
+    })
   }
 }
 
@@ -210,11 +215,15 @@ export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections
     return [{ database, collection, raiseTo: floor, raiseBy: by, above: floor, missing: 0 }]
   })
 
-/** @param rows all rows of the database */
+/**
+ * @param rows all rows of the database
+ * @param followed the name of a ledger that granted nothing above `by`
+ */
 export function raiseFloors(
   rows: Rows,
   { database, by }: Floors,
   answers: CounterAnswers,
+  followed?: string,
 ): StepResult<RaisedFloors> {
   const before = databaseIn(rows, database)
   const loaded = [...rows.collections.values()]
@@ -243,7 +252,15 @@ export function raiseFloors(
   })
   return {
     answer: { collections: collections.length, identities: identities.length, floor, usedUp },
-    changes: { collections, identities, floors: [{ database, floor, serial }] },
+    changes: {
+      collections,
+      identities,
+      floors: [{ database, floor, serial }],
+      ...(followed !== undefined && {
+        // guard: H34 a ledger follows another one in the step that raises its floors above
+        follows: [{ database, follows: { ...before.follows, [followed]: by } }],
+      }),
+    },
   }
 }
 

@@ -32,6 +32,8 @@ export function operation({ store, change }: LedgerCore): Operation {
   return {
     status: async () => (await store.readStatus()).map(toStatus),
 
+    readName: async () => store.name,
+
     async explain(unread) {
       const asked = normalized(unread)
       // A number that is granted meanwhile is told by its grant: the grants are read last.

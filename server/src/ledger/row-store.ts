@@ -41,6 +41,8 @@ import type {
 export interface RowStore {
   /** What signs the grant tokens. */
   secrets: Secrets
+  /** Its public name. */
+  name: string
   change<T>(transaction: Transaction<T>): Promise<T>
   readCollection(key: CollectionKey): Promise<CollectionRow | undefined>
   /** Collections that were not dropped, by database and name. */
@@ -203,6 +205,8 @@ export interface RowChanges {
   dropped?: readonly string[]
   /** Floors that were raised: their databases grant again. */
   floors?: readonly Pick<DatabaseRow, 'database' | 'floor' | 'serial'>[]
+  /** Ledgers that this one follows, all of a database. */
+  follows?: readonly Pick<DatabaseRow, 'database' | 'follows'>[]
   /** A new secret of the grant tokens. */
   secret?: string
 }

@@ -148,6 +148,8 @@ export interface DatabaseRow {
   floor: number
   /** The floors were raised after the grants up to here: their tokens prove nothing any more. */
   serial: number
+  /** Names of ledgers that this one follows here, and the highest number that each granted. */
+  follows: Readonly<Record<string, number>>
 }
 
 export const newCollection = ({ database, collection }: CollectionKey): CollectionRow => ({
@@ -179,6 +181,7 @@ export const newDatabase = (database: string): DatabaseRow => ({
   isDropped: false,
   floor: 0,
   serial: 0,
+  follows: {},
 })
 
 /** The row with its line after a step. */

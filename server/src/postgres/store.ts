@@ -44,10 +44,10 @@ export async function openPostgresStore(
 ): Promise<RowStore> {
   const pool = openPool(databaseUrl)
   try {
-    const { secrets, schemas } = await upgradePostgres(pool, placeOf(databaseUrl), opening)
+    const { schemas, ...identity } = await upgradePostgres(pool, placeOf(databaseUrl), opening)
     const counters = await startCounters(pool, schemas)
     const connection = connectionTo(pool, schemas.ledger, counters, await timelineOf(pool))
-    return sqlStore(connection, secrets)
+    return sqlStore(connection, identity)
   } catch (error) {
     await pool.close()
     throw error

@@ -4,11 +4,12 @@
  */
 import { isThere, type Query, type Schemas } from '../ledger/counter-port.js'
 import { LedgerUnavailable, RowLocked } from '../ledger/errors.js'
-import type { Secrets } from '../ledger/grant-token.js'
-import { putSetting } from '../sql/meta.js'
+import { NAME, putSetting } from '../sql/meta.js'
 import {
+  type Identity,
   isOlder,
   metaTable,
+  nameIn,
   type Opening,
   refuseMissing,
   SCHEMA,
@@ -37,9 +38,7 @@ const PAUSE_MS = 1_000
 export type LedgerSchemas = Schemas & { ledger: string }
 
 /** A ledger of the newest version. */
-interface Newest {
-  /** What signs the grant tokens. */
-  secrets: Secrets
+interface Newest extends Identity {
   schemas: LedgerSchemas
 }
 
@@ -81,8 +80,17 @@ async function findNewest(
   if (meta === undefined) return undefined
   const version = Number(meta.get('version') ?? 0)
   if (isOlder(version, opening.schema)) return undefined
-  return { secrets: secretsIn(version, meta.get('secret'), opening), schemas }
+  return { ...identityIn(version, meta, opening), schemas }
 }
+
+const identityIn = (
+  version: number,
+  meta: ReadonlyMap<string, string>,
+  opening: Opening,
+): Identity => ({
+  secrets: secretsIn(version, meta.get('secret'), opening),
+  name: nameIn(version, meta.get(NAME)),
+})
 
 async function upgrade(
   query: Query,
@@ -117,13 +125,13 @@ async function upgrade(
   const stored = meta.get('version')
   refuseMissing(stored, place, create)
   const version = Number(stored ?? 0)
-  const secrets = secretsIn(version, meta.get('secret'), opening)
-  const newest = { secrets, schemas }
+  const newest = { ...identityIn(version, meta, opening), schemas }
   if (!isOlder(version, schema)) return newest
   if (version > 0) await lockTables(query, ledger)
   for (const statement of stepsFrom(version, namingIn(ledger), schema)) await query(statement)
   await query(putSetting(ledger), ['version', String(versionOf(schema))])
-  await query(putSetting(ledger), ['secret', secrets.kept])
+  await query(putSetting(ledger), ['secret', newest.secrets.kept])
+  await query(putSetting(ledger), [NAME, newest.name])
   return newest
 }
 
@@ -131,7 +139,7 @@ async function upgrade(
 async function readMeta(query: Query, ledger: string): Promise<Map<string, string> | undefined> {
   if (!(await isThere(query, `${ledger}.hilo_meta`))) return undefined
   const rows = await query<{ key: string; value: string }>(
-    `SELECT key, value FROM ${ledger}.hilo_meta WHERE key IN ('version', 'secret')`,
+    `SELECT key, value FROM ${ledger}.hilo_meta WHERE key IN ('version', 'secret', '${NAME}')`,
   )
   return new Map(rows.map(({ key, value }) => [key, value]))
 }

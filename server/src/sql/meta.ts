@@ -109,17 +109,21 @@ export const putSetting = (schema: string): string =>
 const RESTORED = 'restored:'
 /** The value is JSON, `{"floor": 0, "serial": 0}`. */
 const FLOORS = 'floors:'
+/** The value is JSON, by the name of the other ledger: `{"k3…": 640}`. */
+const FOLLOWS = 'follows:'
 
 /** The secret of the grant tokens, in the same table. */
 export const SECRET = 'secret'
+/** The ledger's public name. */
+export const NAME = 'name'
 
 /** Settings of every database. */
 export const settingsOfDatabases = (schema: string): string => `
   SELECT key AS "key", value AS "value" FROM ${schema}.hilo_meta
-  WHERE key LIKE '${RESTORED}%' OR key LIKE '${FLOORS}%'`
+  WHERE key LIKE '${RESTORED}%' OR key LIKE '${FLOORS}%' OR key LIKE '${FOLLOWS}%'`
 
 export const settingKeysOf = (databases: readonly string[]): string[] =>
-  databases.flatMap((name) => [RESTORED + name, FLOORS + name])
+  databases.flatMap((name) => [RESTORED + name, FLOORS + name, FOLLOWS + name])
 
 /** By name. */
 export function toDatabases(settings: readonly Setting[]): Map<string, DatabaseRow> {
@@ -129,7 +133,9 @@ export function toDatabases(settings: readonly Setting[]): Map<string, DatabaseR
     const row = found.get(name) ?? newDatabase(name)
     const read = key.startsWith(FLOORS)
       ? JSON.parse(value)
-      : { isRestored: value !== '', isDropped: value === 'dropped' }
+      : key.startsWith(FOLLOWS)
+        ? { follows: JSON.parse(value) }
+        : { isRestored: value !== '', isDropped: value === 'dropped' }
     found.set(name, { ...row, ...read })
   }
   return found
@@ -140,6 +146,7 @@ export const settingsFrom = ({
   restored = [],
   dropped = [],
   floors = [],
+  follows = [],
   secret,
 }: RowChanges): Setting[] => [
   ...restored.map((name) => ({ key: RESTORED + name, value: 'yes' })),
@@ -148,5 +155,9 @@ export const settingsFrom = ({
     { key: RESTORED + database, value: '' },
     { key: FLOORS + database, value: JSON.stringify({ floor, serial }) },
   ]),
+  ...follows.map(({ database, follows }) => ({
+    key: FOLLOWS + database,
+    value: JSON.stringify(follows),
+  })),
   ...(secret === undefined ? [] : [{ key: SECRET, value: secret }]),
 ]

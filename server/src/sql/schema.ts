@@ -5,7 +5,8 @@
  */
 import { LedgerMissing } from '../ledger/errors.js'
 import { type Secrets, secretsOf } from '../ledger/grant-token.js'
-import { putSetting } from './meta.js'
+import { newLedgerName } from '../ledger/name.js'
+import { NAME, putSetting } from './meta.js'
 import { type Run, SQLITE, statement } from './statements.js'
 import { creationOf, type Naming, TABLES } from './tables.js'
 
@@ -31,12 +32,20 @@ export const LEDGER_TABLES = ['hilo_meta', ...TABLES.map(({ name }) => name)]
 /** What a SQLite ledger's file is called in its data folder. */
 export const SQLITE_FILE = 'hilo.db'
 
-/** Created before any other. It holds the schema's `version` and the tokens' `secret`. */
+/** Created before any other. It holds the schema's `version`, the `name` and the tokens' `secret`. */
 export const metaTable = (schema: string): string =>
   `CREATE TABLE IF NOT EXISTS ${schema}.hilo_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)`
 
 /** The row that `/healthz` writes, to find out whether the ledger can be written to. */
 export const HEALTH_KEY = 'health'
+
+/** By what others know a ledger. */
+export interface Identity {
+  /** What signs its grant tokens. */
+  secrets: Secrets
+  /** Its public name. */
+  name: string
+}
 
 /** How a ledger is opened. */
 export interface Opening {
@@ -96,6 +105,21 @@ export function secretsIn(
   return secretsOf(kept, secrets)
 }
 
+/**
+ * The ledger's public name; of a new ledger a new one.
+ * @throws Error when a ledger has lost it: under a new one, all devices would stop
+ */
+export function nameIn(version: number, kept: string | undefined): string {
+  // guard: H34 a ledger without its name does not start
+  if (version > 0 && kept === undefined)
+    throw new Error(
+      'The ledger has lost its name, by which devices know it again. Put the row ' +
+        `'${NAME}' of hilo_meta back from a backup that has it. A device's message says the ` +
+        'name, too, when another ledger answers.',
+    )
+  return kept ?? newLedgerName()
+}
+
 export const versionOf = ({ upgrades }: Schema): number => 1 + upgrades.length
 
 /**
@@ -126,9 +150,9 @@ const READ_SETTING = `SELECT value FROM ${SQLITE.schema}.hilo_meta WHERE key = $
 /**
  * Brings a ledger in SQLite up to date, in the caller's transaction.
  * @param place for people
- * @returns what signs its grant tokens
+ * @returns what signs its grant tokens, and its name
  */
-export function upgradeSqlite(run: Run, place: string, opening: Opening): Secrets {
+export function upgradeSqlite(run: Run, place: string, opening: Opening): Identity {
   const { create, schema = SCHEMA } = opening
   run(statement(metaTable(SQLITE.schema)))
   const read = (key: string) => (run(statement(READ_SETTING, key))[0] as { value: string })?.value
@@ -140,7 +164,9 @@ export function upgradeSqlite(run: Run, place: string, opening: Opening): Secret
   run(statement(PUT_SETTING, 'version', String(versionOf(schema))))
   const secrets = secretsIn(version, read('secret'), opening)
   run(statement(PUT_SETTING, 'secret', secrets.kept))
-  return secrets
+  const name = nameIn(version, read(NAME))
+  run(statement(PUT_SETTING, NAME, name))
+  return { secrets, name }
 }
 
 export const writeHealth = (run: Run): unknown =>

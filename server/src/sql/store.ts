@@ -1,7 +1,6 @@
 /** The ledger's rows in a database that speaks SQL: the store is written once for all of them. */
 import { setImmediate } from 'node:timers'
 import { LedgerUnavailable } from '../ledger/errors.js'
-import type { Secrets } from '../ledger/grant-token.js'
 import type { IdentityKey } from '../ledger/ledger.js'
 import type { NewGrant } from '../ledger/overlap.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
@@ -21,6 +20,7 @@ import {
 } from './missing.js'
 import { whyNotAdded } from './overlaps.js'
 import { type Loader, loader, saver, toCollection } from './rows.js'
+import type { Identity } from './schema.js'
 import {
   type SqlConnection,
   type Statement,
@@ -112,8 +112,7 @@ function pruning(schema: string, table: string, key: string, time: string): stri
     RETURNING 1 AS "pruned"`
 }
 
-/** @param secrets what signs the grant tokens */
-export function sqlStore(unwatched: SqlConnection, secrets: Secrets): RowStore {
+export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity): RowStore {
   const connection = sameLedger(unwatched, secrets.isOurs)
   const { transaction, read } = connection
   const texts = textsIn(connection.dialect)
@@ -132,6 +131,7 @@ export function sqlStore(unwatched: SqlConnection, secrets: Secrets): RowStore {
 
   return {
     secrets,
+    name,
     devices: deviceStore(connection),
 
     change(wanted) {

@@ -98,12 +98,12 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
   const { db, close } = connectTo(file, (opened) => prepare(opened, folder), connect)
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    const secrets = write(db, () => upgradeSqlite(runIn(db), folder, opening))
+    const identity = write(db, () => upgradeSqlite(runIn(db), folder, opening))
     // A copy of the file alone, without its log, then knows the tokens that prove it a copy.
     // guard: H20 a copy of the file alone has the secret
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     syncEntries(folder)
-    return { db, secrets, commit: commitsTo(db, placeOf(file)), close }
+    return { db, identity, commit: commitsTo(db, placeOf(file)), close }
   } catch (error) {
     close()
     throw error
@@ -169,5 +169,5 @@ export function openSqliteStore(
   }
   // From here on, waiting for another program's lock does not stop the process.
   file.db.exec('PRAGMA busy_timeout = 0')
-  return sqlStore(connectionTo(file), file.secrets)
+  return sqlStore(connectionTo(file), file.identity)
 }

@@ -7,7 +7,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import type { DatabaseSync } from '@photostructure/sqlite'
 import { LedgerUnavailable } from '../ledger/errors.js'
-import type { Secrets } from '../ledger/grant-token.js'
+import type { Identity } from '../sql/schema.js'
 import { writeHealth } from '../sql/schema.js'
 import type { SqlConnection } from '../sql/statements.js'
 import { type Run, runWork, SQLITE } from '../sql/statements.js'
@@ -170,8 +170,7 @@ export const BUSY_TIMEOUT_MS = 5_000
 
 export interface SqliteFile {
   db: Sqlite
-  /** Of its grant tokens. */
-  secrets: Secrets
+  identity: Identity
   /**
    * One transaction.
    * @throws LedgerUnavailable when another file stands in its place, or none. It may have happened

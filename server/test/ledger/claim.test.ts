@@ -36,7 +36,7 @@ describe('of a collection that the ledger counts', () => {
     const token = TOKENS.write(grantOf({ id: grantId(1), high: 42 }))
     expect(answer).toEqual([
       {
-        grant: { low: 11, high: 42, count: 32, serverTag: 'A', at: 5, token },
+        grant: { low: 11, high: 42, count: 32, serverTag: 'A', at: 5, token, ledger: 'a' },
         isRepeat: false,
         results: [],
       },

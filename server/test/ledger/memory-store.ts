@@ -14,6 +14,7 @@ import {
 } from '../../src/ledger/collections.js'
 import { newSecret, type Secrets, secretsOf } from '../../src/ledger/grant-token.js'
 import type { CollectionKey, IdentityKey } from '../../src/ledger/ledger.js'
+import { newLedgerName } from '../../src/ledger/name.js'
 import { grantedBefore, meets } from '../../src/ledger/overlap.js'
 import {
   type Quota,
@@ -37,7 +38,7 @@ import {
   type SeriesRow,
   type Tombstone,
 } from '../../src/ledger/rows.js'
-import { SECRET, settingKeysOf, settingsFrom, toDatabases } from '../../src/sql/meta.js'
+import { NAME, SECRET, settingKeysOf, settingsFrom, toDatabases } from '../../src/sql/meta.js'
 
 export interface MemoryRows {
   collections: Map<string, CollectionRow>
@@ -52,6 +53,7 @@ export interface MemoryRows {
 
 export class MemoryStore implements RowStore, MemoryRows {
   readonly #secret = newSecret()
+  readonly #name = newLedgerName()
   readonly devices = new DeviceMemory()
   collections = new Map<string, CollectionRow>()
   grants = new Map<string, GrantRow>()
@@ -64,6 +66,10 @@ export class MemoryStore implements RowStore, MemoryRows {
 
   get secrets(): Secrets {
     return secretsOf(this.settings.get(SECRET) ?? this.#secret)
+  }
+
+  get name(): string {
+    return this.settings.get(NAME) ?? this.#name
   }
 
   /** All rows as they are now; rows are never changed in place. */

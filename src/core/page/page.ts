@@ -22,7 +22,7 @@ import { type LeaseLeft, LeaseQueue } from './lease-queue.js'
 
 type Cut = Exchange['cuts'][number]
 
-type Dropped = Pick<Gaps, 'fork' | 'drop'>
+type Dropped = Pick<Gaps, 'fork' | 'drop' | 'ledger'>
 
 export interface Page {
   /** Of the page instance; no identity outlives it (H7). */
@@ -144,13 +144,28 @@ export function cutTo(page: Page, count: number): void {
  * the fork, or the storage was lost since.
  * @returns how many more, by cause
  */
-export function hearDropped(page: Page, { fork, drop }: Dropped): Dropped {
-  const before = page.dropped ?? { fork, drop }
-  page.dropped = { fork, drop }
-  const more = { fork: fork - before.fork, drop: drop - before.drop }
+export function hearDropped(page: Page, now: Dropped): Required<Dropped> {
+  const before = page.dropped ?? now
+  page.dropped = now
+  const more = {
+    fork: now.fork - before.fork,
+    drop: now.drop - before.drop,
+    ledger: (now.ledger ?? 0) - (before.ledger ?? 0),
+  }
   // guard: H13 a page that hears of a fork voids what it holds
-  if (more.fork !== 0 || more.drop !== 0) giveUp(page)
+  if (Object.values(more).some((count) => count !== 0)) giveUp(page)
   return more
+}
+
+/**
+ * Two ledgers have answered (H34): the page gives up what it holds.
+ * @returns whether there was something
+ */
+export function hearStop(page: Page): boolean {
+  const isHolding = page.queue.held > 0
+  // guard: H34 a page that hears of two ledgers issues nothing more
+  if (isHolding) giveUp(page)
+  return isHolding
 }
 
 /**

@@ -1,0 +1,36 @@
+/**
+ * Which other ledgers devices hold numbers of, as this process has heard since it started, by
+ * database: for the log and for `/healthz`. Bounded, because the names come from requests.
+ */
+import type { OtherLedger } from '../ledger/name.js'
+import type { Log } from './log.js'
+
+/** Databases, and names of each. */
+const MOST = 100
+
+export interface OtherLedgers {
+  /** A device was refused. Each name of a database is logged once. */
+  note(database: string, other: OtherLedger): void
+  /** Names by database, in lower case. */
+  heard(): Record<string, string[]>
+}
+
+export function otherLedgers(log: Log): OtherLedgers {
+  const heard = new Map<string, Set<string>>()
+  return {
+    note(name, { held, name: own }) {
+      const database = name.toLowerCase()
+      const names = heard.get(database) ?? new Set()
+      if (names.has(held) || names.size === MOST) return
+      if (!heard.has(database) && heard.size === MOST) return
+      heard.set(database, names.add(held))
+      log.error(
+        { database, held, ledger: own },
+        'A DEVICE HOLDS NUMBERS OF ANOTHER LEDGER: IT IS GRANTED NOTHING. Do two servers with ' +
+          'ledgers of their own answer at one address? Then stop one. Was this ledger begun anew? ' +
+          'Then run: offline-hilo-server follow <database> --name <held> --above <number>.',
+      )
+    },
+    heard: () => Object.fromEntries([...heard].map(([database, names]) => [database, [...names]])),
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * The public name of a ledger (H34): random, and no secret. Every answer has it, so that a device
+ * notices when another ledger answers at the same address. A copy of a ledger has its name, too.
+ */
+import { randomBytes } from 'node:crypto'
+import { authorityOf, type BoundCollections } from './collections.js'
+import type { CollectionKey } from './ledger.js'
+
+/** Without letters and digits that people take for each other. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz023456789'
+
+/** 80 random bits. */
+export const newLedgerName = (): string =>
+  Array.from(randomBytes(16), (byte) => LETTERS[byte % LETTERS.length]).join('')
+
+export const LEDGER_NAME = /^[a-z\d]{16}$/
+
+/** @returns the name of where the numbers of a collection come from. Undefined: it has none */
+export const namesOf =
+  (own: string, bound: BoundCollections) =>
+  (key: CollectionKey): string | undefined =>
+    authorityOf(bound, key) === 'ledger' ? own : undefined
+
+/** The device holds numbers of another ledger than this one. Nothing was granted. */
+export interface OtherLedger {
+  /** Which the device holds numbers of. */
+  held: string
+  /** Of this one. */
+  name: string
+  /** Under which both grant. */
+  serverTag: string
+  /**
+   * An operator has said that this one follows that one, which granted nothing above this number.
+   */
+  above?: number | undefined
+}
+
+/**
+ * @param held the name that a device shows for `serverTag`; undefined: it holds nothing yet
+ * @param follows which ledgers this one follows, and above which numbers
+ */
+export const otherLedger = (
+  held: string | undefined,
+  serverTag: string,
+  name: string | undefined,
+  follows: Readonly<Record<string, number>>,
+): OtherLedger | undefined =>
+  held === undefined || name === undefined || held === name
+    ? undefined
+    : { held, name, serverTag, above: Object.hasOwn(follows, held) ? follows[held] : undefined }

@@ -1,0 +1,74 @@
+/**
+ * Two ledgers answer at one address (H34). Each grants from 1 on, so a number of one is a number of
+ * the other. A device that has received answers of both must stop: it issues nothing of either any
+ * more, once all of its pages can know. Devices that have heard only one each cannot know.
+ */
+import type { Device, Page } from './device.js'
+import type { Reply, Request } from './network.js'
+import type { Simulation } from './simulation.js'
+
+/** After this time, every page of a device must know. */
+const HEARD_MS = 30_000
+
+/** Answers that say of which ledger they are. */
+const TELLING = [200, 201, 409]
+
+export class TwoLedgers {
+  /** By device and collection: ledgers of which an answer came. */
+  readonly #heard = new Map<string, Set<string>>()
+  readonly #stopped = new Set<string>()
+  readonly #simulation: Simulation
+
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation
+  }
+
+  /** Has another ledger begun to answer? */
+  get areThere(): boolean {
+    const { hits } = this.#simulation
+    return hits.has('a ledger begun anew') || hits.has('a replica beside the ledger')
+  }
+
+  /** Must this device have stopped to issue numbers of this series? */
+  isStopped(device: string, series: string): boolean {
+    return this.#stopped.has(`${device} ${series.slice(0, series.lastIndexOf('-'))}`)
+  }
+
+  /** The device has received this answer. */
+  received(device: Device, request: Request, { ledger, status }: Reply): void {
+    if (ledger === undefined || !TELLING.includes(status)) return
+    const page = device.allPages.find(({ name }) => `${request.sender}.`.startsWith(`${name}.`))
+    for (const collection of collectionsIn(request)) {
+      const key = `${device.name} ${collection}`
+      const heard = this.#heard.get(key) ?? new Set()
+      this.#heard.set(key, heard.add(ledger))
+      if (heard.size > 1 && page) this.#requireStop(device, page, collection)
+    }
+  }
+
+  /** If the page lives on, and its storage works, what it has heard is stored and told. */
+  #requireStop(device: Device, page: Page, collection: string): void {
+    const { scheduler, driver, profile } = this.#simulation
+    const mayFail = ['storage', 'workers', 'crashes', 'powerCuts', 'eviction'] as const
+    if (mayFail.some((kind) => profile.faults.has(kind)) || device.isLossy) return
+    if (!device.traits.hasBroadcasts || !device.traits.hasIndexedDb) return
+    // Another spelling has a state of its own, which hears for itself.
+    const isSpelled = () => this.#heard.has(`${device.name} ${collection.toUpperCase()}`)
+    scheduler.post(driver, HEARD_MS, `${device.name} must know of two ledgers`, () => {
+      if (!page.isAlive || device.isLossy || isSpelled()) return
+      this.#simulation.hit('a device heard two ledgers')
+      this.#stopped.add(`${device.name} ${collection}`)
+    })
+  }
+}
+
+/** The collections that a claim asks for, or a check-in shows tokens of. */
+function collectionsIn({ url, body }: Request): string[] {
+  const { collections = [], grants = [] } = JSON.parse(body ?? '{}') as {
+    collections?: { tag: string }[]
+    grants?: { token: string }[]
+  }
+  if (url.pathname.endsWith('/next')) return collections.map(({ tag }) => tag)
+  if (!url.pathname.endsWith('/hilo/checkin')) return []
+  return grants.map(({ token }) => Buffer.from(token.split('.')[4]!, 'base64url').toString())
+}
