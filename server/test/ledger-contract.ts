@@ -10,6 +10,7 @@ import { describeGiveBacks } from './ledger-give-backs.js'
 import { describeGrowth } from './ledger-growth.js'
 import { describeHandOvers } from './ledger-hand-overs.js'
 import { describeIdentities } from './ledger-identities.js'
+import { describeNames } from './ledger-names.js'
 import { describeNumberLines } from './ledger-number-lines.js'
 import { describeRanges } from './ledger-ranges.js'
 import { describeRestores } from './ledger-restores.js'
@@ -44,6 +45,7 @@ export function describeLedger(name: string, newStorage: () => Promise<Storage>)
     describeGrowth(promise)
     describeRestores(promise)
     describeDrops(promise)
+    describeNames(promise)
     describeWentBack(promise)
 
     test('with a new secret, once it is opened again, no token of before is known', async () => {

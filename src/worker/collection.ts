@@ -310,7 +310,7 @@ export class OwnedCollection {
       const store = await this.#owner.store
       if (request.want > 0) await this.#asking
       const given = await this.#update<Given | undefined>((state, reserve) =>
-        this.#asksFirst(state, wanted())
+        this.#asksFirst(wanted())
           ? [state, undefined]
           : this.#lease(state, wanted(), store, reserve),
       )
@@ -320,7 +320,7 @@ export class OwnedCollection {
     }
   }
 
-  #asksFirst(state: DeviceState, { want }: Exchange): boolean {
+  #asksFirst({ want }: Exchange): boolean {
     const { isOnline, signal } = this.#owner
     if (want === 0 || signal.aborted) return false
     if (this.#mayAsk) this.#isAsking = isOnline()

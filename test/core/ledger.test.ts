@@ -262,7 +262,7 @@ describe('one ledger', () => {
   test('without a name, as a RavenDB is, stops nobody', () => {
     const [d] = devicesOf(new Server('a'))
     expect(hear(d.state, { tag: TAG }, NOW)).toBe(d.state)
-    expect(hear(emptyState(), { name: 'a' }, NOW)).toEqual(emptyState())
+    expect(hear(emptyState(), { tag: TAG, name: 'a' }, NOW)).toEqual(emptyState())
   })
 })
 

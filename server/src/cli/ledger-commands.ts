@@ -22,7 +22,9 @@ export const statusCommand = (): Command =>
       operate(command, database, async (ledger, settings) => {
         const isAsked = (name: string) => database === undefined || name === database.toLowerCase()
         const statuses = await ledger.status()
+        const name = await ledger.readName()
         return [
+          name === undefined ? '' : `Ledger ${name}\n`,
           ...(await ledger.restored()).filter(isAsked).map(restoredLine),
           statusTable(statuses.filter((each) => isAsked(each.database))),
           budgetLine(settings),

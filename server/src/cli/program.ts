@@ -4,6 +4,7 @@ import { DEFAULT_HOST, DEFAULT_PORT } from '../http/open.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { dropCommand } from './drop-command.js'
 import { fail, firstOption, ledgerCommand, newCommand, withSettings } from './flags.js'
+import { followCommand } from './follow-command.js'
 import { explainCommand, renewSecretCommand, statusCommand } from './ledger-commands.js'
 import { backupCommand, initCommand } from './place.js'
 import { raiseFloorCommand } from './raise-floor-command.js'
@@ -29,6 +30,8 @@ Examples:
       a copy of the ledger, while it is in use
   $ offline-hilo-server raise-floor Shop --all --by 10000
       after a restore: grant nothing that may have been granted since the backup
+  $ offline-hilo-server follow Shop --name k3m9x2dq7rwt5hza --above 50000
+      after a ledger was lost: go on in its place, above all that it granted
 
 A flag goes before its environment variable, that before the configuration file:
   {"nodeTag": "A", "databases": ["Shop"], "tokens": ["…"],
@@ -52,6 +55,7 @@ export async function run(): Promise<void> {
     explainCommand(),
     backupCommand(),
     raiseFloorCommand(),
+    followCommand(),
     checkCommand(),
     adoptCommand(),
     dropCommand(),

@@ -76,8 +76,7 @@ export function hiloRoutes(
     const { database, name: by } = caller
     const { id, device, ranges } = readClaimBody(await readJson(c), limits)
     const claims = ranges.map(({ collection, count, lastMax, shown, ledgers }): ClaimRequest => {
-      const ledger = ledgers?.[serverTag]
-      const of = { database, collection, id, by, device, ledger }
+      const of = { database, collection, id, by, device, ledgers }
       return { ...of, count, lastMax, serverTag, at, shown }
     })
     const outcomes = await claim(caller, claims)
@@ -113,14 +112,14 @@ export function hiloRoutes(
   routes.post('/hilo/checkin', async (c) => {
     const { database, allow } = access.callerOf(c)
     const { id, grants, spent, ledgers } = readCheckInBody(await readJson(c), limits)
-    const name = ledgers?.[serverTag]
     await allow({ action: 'check-in', count: 0 })
-    const asked = { database, id, at: Date.now(), grants, spent, ledger: name, serverTag }
+    const asked = { database, id, at: Date.now(), grants, spent, ledgers, serverTag }
     const results = await ledger.checkIn(asked).catch((error) => {
       if (error instanceof HeldOfAnother) others.note(database, error.other)
       throw error
     })
     note(database, results)
+    const name = ledgers?.[serverTag]
     return answer({
       ...(name !== undefined && { ledger: name, serverTag }),
       grants: results.map(resultAnswer),

@@ -13,7 +13,7 @@ import {
 import { HeldOfAnother } from './errors.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
 import type { CheckIn, CheckInResult, Claims } from './ledger.js'
-import { otherLedger } from './name.js'
+import { otherLedger, ownName } from './name.js'
 import type { Rows, Selection, StepResult } from './row-store.js'
 import { withIssued } from './rows.js'
 import {
@@ -34,8 +34,9 @@ export const checkingIn = ({ context, store, change }: LedgerCore): Pick<Claims,
     return change([request.database], {
       select: selectionOf(request),
       step(rows) {
+        const name = ownName(store.name, context.bound)
         const { follows } = databaseIn(rows, request.database)
-        const other = otherLedger(unread.ledger, unread.serverTag ?? '', store.name, follows)
+        const other = otherLedger(unread.ledgers, unread.serverTag ?? '', name, follows)
         // guard: H34 a device of another ledger keeps its tokens
         if (other) throw new HeldOfAnother(unread.database, other)
         return checkIn(rows, request, context)

@@ -173,7 +173,7 @@ const otherOf = (
   { nameOf }: LedgerContext,
 ): OtherLedger | undefined =>
   otherLedger(
-    claim.ledger,
+    claim.ledgers,
     claim.serverTag,
     nameOf(claim),
     databaseIn(rows, claim.database).follows,

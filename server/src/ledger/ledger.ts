@@ -10,6 +10,7 @@
  * - Time decides nothing: it is passed in, and only stored.
  */
 
+import type { LedgerNames } from '../../../src/core/state.js'
 import type { OtherLedger } from './name.js'
 
 /** A collection of a database. Both names are compared lower-cased. */
@@ -41,8 +42,8 @@ export interface ClaimRequest extends CollectionKey {
    * claim that is refused replaces no token.
    */
   shown?: readonly ShownGrant[] | undefined
-  /** The name of the ledger that the device holds numbers of, under `serverTag`. */
-  ledger?: string | undefined
+  /** Names of the ledgers that the device holds numbers of, by server tag. */
+  ledgers?: LedgerNames | undefined
 }
 
 /** Numbers `low` to `high`, which a device may hand out. */
@@ -103,8 +104,8 @@ export interface CheckIn {
   /** Tokens of grants of which every number was issued. They are void from then on. */
   spent?: readonly string[] | undefined
   /** As of a claim. */
-  ledger?: string | undefined
-  /** With it. */
+  ledgers?: LedgerNames | undefined
+  /** With them: the tag of the node that answers. */
   serverTag?: string | undefined
 }
 

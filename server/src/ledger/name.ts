@@ -3,7 +3,8 @@
  * notices when another ledger answers at the same address. A copy of a ledger has its name, too.
  */
 import { randomBytes } from 'node:crypto'
-import { authorityOf, type BoundCollections } from './collections.js'
+import type { LedgerNames } from '../../../src/core/state.js'
+import { authorityOf, type BoundCollections, EVERY_COLLECTION } from './collections.js'
 import type { CollectionKey } from './ledger.js'
 
 /** Without letters and digits that people take for each other. */
@@ -14,6 +15,10 @@ export const newLedgerName = (): string =>
   Array.from(randomBytes(16), (byte) => LETTERS[byte % LETTERS.length]).join('')
 
 export const LEDGER_NAME = /^[a-z\d]{16}$/
+
+/** The name of a ledger that counts itself. A region's numbers are its root's. */
+export const ownName = (name: string, bound: BoundCollections): string | undefined =>
+  bound.has(EVERY_COLLECTION) ? undefined : name
 
 /** @returns the name of where the numbers of a collection come from. Undefined: it has none */
 export const namesOf =
@@ -36,15 +41,18 @@ export interface OtherLedger {
 }
 
 /**
- * @param held the name that a device shows for `serverTag`; undefined: it holds nothing yet
+ * @param ledgers the names that a device shows
+ * @param name of this ledger. Undefined: it has none
  * @param follows which ledgers this one follows, and above which numbers
  */
 export const otherLedger = (
-  held: string | undefined,
+  ledgers: LedgerNames | undefined,
   serverTag: string,
   name: string | undefined,
   follows: Readonly<Record<string, number>>,
-): OtherLedger | undefined =>
-  held === undefined || name === undefined || held === name
+): OtherLedger | undefined => {
+  const held = ledgers?.[serverTag]
+  return held === undefined || name === undefined || held === name
     ? undefined
     : { held, name, serverTag, above: Object.hasOwn(follows, held) ? follows[held] : undefined }
+}

@@ -16,6 +16,7 @@ import type {
   NumberQuestion,
   Operation,
 } from './ledger.js'
+import { ownName } from './name.js'
 import { raise } from './number-line.js'
 import { prune } from './prune.js'
 import type { Rows, StepResult } from './row-store.js'
@@ -28,11 +29,11 @@ import {
   withLine,
 } from './rows.js'
 
-export function operation({ store, change }: LedgerCore): Operation {
+export function operation({ store, context, change }: LedgerCore): Operation {
   return {
     status: async () => (await store.readStatus()).map(toStatus),
 
-    readName: async () => store.name,
+    readName: async () => ownName(store.name, context.bound),
 
     async explain(unread) {
       const asked = normalized(unread)

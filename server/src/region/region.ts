@@ -5,7 +5,7 @@
  * holds.
  */
 import { randomUUID } from 'node:crypto'
-import type { Target } from '../../../src/core/contract.js'
+import type { OwnerCallbacks, Target } from '../../../src/core/contract.js'
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { type DeviceState, emptyState } from '../../../src/core/state.js'
 import type { Source } from '../../../src/source/source.js'
@@ -25,6 +25,7 @@ import { MAX_NUMBER } from '../ledger/number-line.js'
 import { refilled, upstreamFailure } from '../upstream/refill.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './options.js'
+import { rootNames } from './root-names.js'
 import { type RootSource, rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 
@@ -90,7 +91,8 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     'etcd' in root ? etcdSource(root) : rootSource(root, { ledger, devices, keyOf, copied })
   const page = randomUUID()
   const answers: SupplyContext['answers'] = {}
-  const owner = openOwner(devices, source, page, answers)
+  const roots = rootNames(devices, keyOf)
+  const owner = openOwner(devices, source, page, answers, roots.heard)
   const newId = randomUUID
   const context: SupplyContext = { owner, devices, source, copied, page, answers, newId }
   const supplies = suppliesOf(context, root.reserve)
@@ -98,7 +100,19 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     ...ledger,
     ...identitiesOf(owner),
     ...floorsOf(ledger, source, root.reserve),
-    claim: (requests) => claim(ledger, devices, supplies, requests),
+    readName: async () => roots.names()[0],
+    async claim(requests) {
+      const claims = requests.map(normalized)
+      await Promise.all(distinct(claims, keyText).map(roots.learn))
+      return claim(roots.under(ledger), devices, supplies, requests, roots.learn)
+    },
+    async checkIn(request) {
+      roots.refuseOthers(request)
+      return ledger.checkIn(request)
+    },
+    async follow() {
+      throw new CounterUnusable('Only the root of this region can follow another ledger.')
+    },
     async claimSeries({ collection }) {
       throw new CounterUnusable(
         `Only the root of this region gives series of '${collection}': here its letters would ` +
@@ -130,13 +144,14 @@ function openOwner(
   source: Source,
   page: string,
   answers: SupplyContext['answers'],
+  changed: OwnerCallbacks['changed'],
 ) {
   const owner = createOwner(regionWorld(devices, source))
   owner.open(
     { url: AUTHORITY, name: AUTHORITY, page, headers: {}, timeout: 0, answers },
     {
       headers: async () => ({}),
-      changed() {},
+      changed,
       stored() {},
       async parkExcess() {},
     },
@@ -172,6 +187,7 @@ async function claim(
   devices: DeviceStore,
   supplies: Supplies,
   requests: readonly ClaimRequest[],
+  learn: (key: CollectionKey) => Promise<void>,
 ): Promise<ClaimOutcome[]> {
   // A device may have higher numbers of another region: that proves nothing here.
   const claims = requests.map((claim) => ({ ...normalized(claim), lastMax: 0 }))
@@ -186,10 +202,10 @@ async function claim(
     claims,
     async (key, short, max) => {
       await checkNotOwn(devices, key, short)
-      return supplies.of(key).take(
-        short.reduce((sum, { count }) => sum + count, 0),
-        max,
-      )
+      const count = short.reduce((sum, claim) => sum + claim.count, 0)
+      const taken = await supplies.of(key).take(count, max)
+      await learn(key)
+      return taken
     },
   )
 }

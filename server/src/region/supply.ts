@@ -8,6 +8,7 @@ import type { Owner, Target } from '../../../src/core/contract.js'
 import { settle } from '../../../src/core/device.js'
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { type Failure, toFailure } from '../../../src/core/errors.js'
+import { hear } from '../../../src/core/ledger.js'
 import {
   answered,
   ask,
@@ -178,7 +179,12 @@ export class Supply {
     try {
       return await this.#context.source.checkIn!(this.#target, request)
     } catch (error) {
-      const failure = upstreamFailure(toFailure(error, 'server-unreachable'))
+      const { ledger, ...told } = toFailure(error, 'server-unreachable')
+      if (ledger) {
+        const follows = request.ledgers?.[ledger.tag]
+        await this.#update((state) => [hear(state, { ...ledger, follows }, Date.now()), undefined])
+      }
+      const failure = upstreamFailure(told)
       if (failure instanceof UpstreamUnavailable) return undefined
       throw failure
     }

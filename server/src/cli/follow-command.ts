@@ -1,0 +1,40 @@
+/**
+ * The command `follow`: this ledger goes on in the place of one that is lost. Devices that hold
+ * numbers of the lost one drop them, and go on with this one (H34).
+ */
+import type { Command } from 'commander'
+import { LEDGER_NAME } from '../ledger/name.js'
+import { checked, databaseName } from '../ledger/options.js'
+import { operatedCommand, readNumber } from './flags.js'
+import { operate } from './ledger-commands.js'
+
+interface Flags {
+  name: string
+  above: number
+}
+
+export const followCommand = (): Command =>
+  operatedCommand('follow', 'Go on in the place of a ledger that is lost, above all it granted.')
+    .argument('<database>')
+    .requiredOption('--name <name>', 'of the lost ledger, as the message of a device says it')
+    .requiredOption('--above <number>', 'no collection of it had a higher number', readNumber)
+    .action(async (database: string, { name, above }: Flags, command: Command) => {
+      checked(databaseName, database, 'follow', () => 'database')
+      if (!LEDGER_NAME.test(name))
+        throw new Error(`'${name}' is no name of a ledger: it has 16 letters and digits.`)
+      await operate(
+        command,
+        database,
+        async (ledger) => {
+          if ((await ledger.readName()) === name)
+            throw new Error(`${name} is the name of this ledger. Nothing was changed.`)
+          const { collections, floor } = await ledger.follow({ database, name, above })
+          return (
+            `${database} follows ${name}. ${collections} collections go on ${above} above where ` +
+            `they were; new ones begin at ${floor + 1}. A device that holds numbers of ${name} ` +
+            `goes on here with its next request, unless it has one above ${above}.\n`
+          )
+        },
+        true,
+      )
+    })

@@ -1,0 +1,81 @@
+/** What a ledger promises about its public name (H34). */
+import { expect } from 'vitest'
+import { AT, newId, type Promises, span } from './ledger-bench.js'
+
+const OTHER = 'otherotherother2'
+
+export function describeNames(promise: Promises): void {
+  promise('its name is random, and the same for each server of it', async ({ open, ledger }) => {
+    const name = await ledger.readName()
+    expect(name).toMatch(/^[a-z\d]{16}$/)
+    const other = await open()
+    expect(await other.readName()).toBe(name)
+    await other.close()
+  })
+
+  promise('a new secret, a raised floor and a drop keep it', async ({ open, ledger, database }) => {
+    const name = await ledger.readName()
+    await ledger.raiseFloors({ database, by: 10 })
+    await ledger.drop({ database, at: AT })
+    const other = await open()
+    expect(await other.readName()).toBe(name)
+    await other.close()
+  })
+
+  promise('each grant has it, also one that is answered again', async ({ ledger, wish }) => {
+    const claim = wish({ id: newId() })
+    const name = await ledger.readName()
+    for (let i = 0; i < 2; i++)
+      expect(await ledger.claim([claim])).toMatchObject([{ grant: { ledger: name } }])
+  })
+
+  promise(
+    'a device of another ledger is granted nothing, and others of its commit are',
+    async ({ ledger, wish, max }) => {
+      const name = await ledger.readName()
+      const outcomes = await ledger.claim([
+        wish({ id: newId(), ledgers: { A: OTHER } }),
+        wish({ id: newId(), ledgers: { A: name! } }),
+        wish({ id: newId(), ledgers: { B: OTHER } }),
+      ])
+      expect(outcomes).toMatchObject([
+        { refused: 'other-ledger', other: { held: OTHER, name, serverTag: 'A' } },
+        { grant: { low: 1 } },
+        { grant: { low: 33 } },
+      ])
+      expect(await max()).toBe(64)
+    },
+  )
+
+  promise(
+    'a device of another ledger keeps its tokens, and learns the name',
+    async ({ ledger, database, take }) => {
+      const { token } = await take()
+      const checkIn = { database, at: AT, grants: [{ token, next: 1 }], serverTag: 'A' }
+      const ledgers = { A: OTHER }
+      await expect(ledger.checkIn({ ...checkIn, id: newId(), ledgers })).rejects.toMatchObject({
+        name: 'HeldOfAnother',
+        other: { held: OTHER, name: await ledger.readName() },
+      })
+      expect(await ledger.checkIn({ ...checkIn, id: newId() })).toMatchObject([{ high: 32 }])
+    },
+  )
+
+  promise(
+    'a ledger that follows another one begins above it, and says so, in that database alone',
+    async ({ open, ledger, database, wish, take }) => {
+      await take()
+      await ledger.follow({ database, name: OTHER, above: 1_000 })
+      const asked = (name: string) => wish({ database: name, ledgers: { A: OTHER }, id: newId() })
+      const other = await open()
+      for (const each of [ledger, other])
+        expect(await each.claim([asked(database), asked(`${database}-two`)])).toMatchObject([
+          { refused: 'other-ledger', other: { held: OTHER, above: 1_000 } },
+          { refused: 'other-ledger', other: { held: OTHER, above: undefined } },
+        ])
+      await other.close()
+      expect(span(await take())[0]).toBe(1_033)
+      expect(span(await take({ collection: 'lines' }))[0]).toBe(1_001)
+    },
+  )
+}
