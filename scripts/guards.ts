@@ -436,6 +436,38 @@ export const GUARDS: Guard[] = [
     'const from = document.content.Max + 1',
   ),
 
+  guard(
+    'H34 who follows begins above all that this device knows',
+    'core/ledger',
+    change('above >= highest(state)', 'true'),
+  ),
+  guard('H34 a second name stops the device', 'core/ledger', 'return state'),
+  guard(
+    'H34 nothing that the first ledger granted is issued under the second',
+    'core/ledger',
+    'ranges: state.ranges',
+  ),
+  guard('H34 between two ledgers nothing is claimed', 'core/ledger'),
+  guard('H34 between two ledgers nothing is leased', 'core/ledger', 'const request = asked'),
+  guard('H34 only the ledger of what is held grants', 'core/ledger'),
+  guard('H34 a page that hears of two ledgers issues nothing more', 'client/page-leases'),
+  guard('H34 a claim that another ledger refuses is heard', 'client/ledgers', 'const next = state'),
+  guard(
+    'H34 a grant is heard before it is used, also one that comes late',
+    'worker/claims',
+    'const heard = before',
+  ),
+  guard('H34 a check-in that another ledger refuses is heard', 'client/ledgers'),
+  guard('H34 a ledger without its name does not start', 'server/sqlite-ledger'),
+  guard('H34 a device of another ledger is granted nothing', 'server/ledger/rules'),
+  guard('H34 a device of another ledger keeps its tokens', 'server/ledger/rules'),
+  guard(
+    'H34 a ledger follows another one in the step that raises its floors above',
+    'server/ledger/rules',
+    'follows: []',
+  ),
+  guard('H34 a region between two roots grants nothing', 'server/region/region'),
+
   guard('H21 a claim repeated gets the same grant', 'server/sqlite-ledger'),
   guard('H21 a file that the next start will not find takes no commit', 'server/sqlite-ledger'),
   guard(

@@ -132,6 +132,26 @@ describe('a ledger that has lost its secret does not start', () => {
   })
 })
 
+test('a ledger that has lost its name does not start, in PostgreSQL', async () => {
+  const databaseUrl = await newDatabase()
+  await (await openLedger({ create: true, databaseUrl })).close()
+  await runSql(databaseUrl, "DELETE FROM hilo_meta WHERE key = 'name'")
+  await expect(openLedger({ databaseUrl })).rejects.toThrow('The ledger has lost its name')
+})
+
+test('a backup and what is restored from it have the name of the ledger', async () => {
+  const dataDir = newFolder()
+  const ledger = await openLedger({ create: true, dataDir })
+  const name = await ledger.readName()
+  await ledger.renewSecret()
+  const copied = newFolder()
+  backUp(dataDir, join(copied, 'hilo.db'))
+  await ledger.close()
+  const copy = await openLedger({ dataDir: copied })
+  expect(await copy.readName()).toBe(name)
+  await copy.close()
+})
+
 describe('raise-floor', () => {
   test('--all: a restored database grants again, beside its server', async () => {
     const data = newFolder()

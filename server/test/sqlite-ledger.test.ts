@@ -297,3 +297,11 @@ describeUpgrades(async () => {
     },
   }
 })
+
+test('a ledger that has lost its name does not start', () => {
+  const dataDir = newFolder()
+  const { db, close } = openSqliteFile(dataDir, { create: true })
+  db.exec("DELETE FROM main.hilo_meta WHERE key = 'name'")
+  close()
+  expect(() => openSqliteFile(dataDir)).toThrow('The ledger has lost its name')
+})

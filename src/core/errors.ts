@@ -4,8 +4,6 @@
  * HiloError} again at the public edge.
  */
 
-import type { HeardLedger } from './ledger.js'
-
 /** What happened, for code to act on. The message says what it means and what to do. */
 export type HiloErrorCode =
   /**
@@ -80,6 +78,18 @@ export type HiloErrorCode =
    * follows the other, or you call `startOver`. See the event `ledger`.
    */
   | 'other-ledger'
+
+/** What an answer says of its ledger. */
+export interface HeardLedger {
+  /** Undefined: it has none. */
+  name?: string | undefined
+  /** Ids of nodes with other tags are other ids. */
+  tag: string
+  /** It follows this one, … */
+  follows?: string | undefined
+  /** … which granted nothing above this number. */
+  above?: number
+}
 
 /** A {@link HiloError} as plain data: what crosses between worker and page. */
 export interface Failure {

@@ -6,21 +6,9 @@
  * transitions.
  */
 import { dropClaim, heldRanges, highest } from './claim.js'
-import { HiloError } from './errors.js'
+import { type HeardLedger, HiloError } from './errors.js'
 import { type Range, total } from './range.js'
 import type { DeviceState, Stop } from './state.js'
-
-/** What an answer says of its ledger. */
-export interface HeardLedger {
-  /** Undefined: it has none. */
-  name?: string | undefined
-  /** Ids of nodes with other tags are other ids. */
-  tag: string
-  /** It follows this one, … */
-  follows?: string | undefined
-  /** … which granted nothing above this number. */
-  above?: number
-}
 
 /**
  * Every answer is heard before it is used, also one whose claim is settled already.
@@ -84,8 +72,8 @@ export function ledgersDiffer(
     ? `${what} (ids here are of ${of}), begun anew or of another project.\n` +
       'To go on, call `await hilo.startOver()` once, or delete the data of this site.'
     : `${what}, since ${new Date(at).toISOString()}. Ids of this device are of ${of}. Both may ` +
-      `grant the same numbers, so no id is made, and ${numbers} numbers here wait. If two servers ` +
-      `answer, stop one. If ${of} is lost, run on the server: offline-hilo-server follow ` +
+      `grant the same numbers, so no id is made, and ${numbers} numbers here wait. If two ` +
+      `servers answer, stop one. If ${of} is lost, run on the server: offline-hilo-server follow ` +
       `${database} --name ${of} --above <its highest number>. Or raise its floors, and call ` +
       '`hilo.startOver()`.'
   return new HiloError('other-ledger', message)

@@ -3,7 +3,7 @@
  * Types and the empty state only.
  */
 import type { Range } from './range.js'
-import type { CheckInAnswer, CheckInRequest } from './wire.js'
+import type { CheckInAnswer, CheckInRequest, LedgerNames } from './wire.js'
 
 /** Numbers that one page holds. Only that page issues them. */
 export interface Lease {
@@ -55,9 +55,6 @@ export interface Gaps {
   /** Dropped because another ledger took the place of the one that granted them. Absent: none. */
   ledger?: number
 }
-
-/** Names of ledgers, by the server tag of what they grant: `{ A: 'k3m9…' }`. */
-export type LedgerNames = Readonly<Record<string, string>>
 
 /** Another ledger has answered than the one that granted what is here. */
 export interface Stop {

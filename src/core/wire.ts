@@ -4,7 +4,8 @@
  * I/O. Source: https://docs.ravendb.net (HiLo algorithm), reproduced with the official clients.
  */
 
-import type { LedgerNames } from './state.js'
+/** Public names of ledgers, by the server tag of what they grant: `{ A: 'k3m9…' }` (H34). */
+export type LedgerNames = Readonly<Record<string, string>>
 
 /** Body of a successful `GET /databases/{db}/hilo/next`. */
 export interface NextAnswer {

@@ -5,8 +5,9 @@
  */
 
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../core/check-in.js'
+import type { HeardLedger } from '../core/errors.js'
 import { HiloError, toFailure } from '../core/errors.js'
-import { type HeardLedger, hear } from '../core/ledger.js'
+import { hear } from '../core/ledger.js'
 import type { CheckInRequest } from '../core/wire.js'
 import type { CollectionContext, OwnerContext } from './context.js'
 import { Retry } from './retry.js'
@@ -239,7 +240,10 @@ export class CheckIns {
   }
 }
 
-/** Check-ins with one id and the same ledgers go together, as long as the server takes so many tokens at once. */
+/**
+ * Check-ins with one id and the same ledgers go together, as long as the server takes so many
+ * tokens at once.
+ */
 function requestsOf(begun: readonly Begun[]): Begun[][] {
   const requests: Begun[][] = []
   const tokens = ({ grants, spent = [] }: CheckInRequest) => grants.length + spent.length

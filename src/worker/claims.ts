@@ -4,9 +4,10 @@
  */
 import { applyShown, beginCheckIn } from '../core/check-in.js'
 import { addGrant, beginClaim, dropClaim } from '../core/claim.js'
+import type { HeardLedger } from '../core/errors.js'
 import { type Failure, HiloError, toFailure } from '../core/errors.js'
 import { isRepeated, nextStep } from '../core/failures.js'
-import { type HeardLedger, hear, ledgersDiffer } from '../core/ledger.js'
+import { hear, ledgersDiffer } from '../core/ledger.js'
 import { type Range, total } from '../core/range.js'
 import type { DeviceClaim, DeviceState, GrantedRange } from '../core/state.js'
 import { MIN_CAPACITY } from '../core/wire.js'

@@ -256,6 +256,17 @@ test('an answer from before a fork is not used when the page knows of the fork',
   })
 })
 
+test('two ledgers void everything this page holds, and what an older answer brings', async () => {
+  const stopped = { of: 'a', by: 'b', tag: 'A', at: 0, numbers: 16 }
+  pageLeases.exchange(16)
+  await requests[0]!.answer({ leases: [lease] })
+  pageLeases.exchange(16)
+  pageLeases.observe({ ...view, order: 2, stopped })
+  expect(pageLeases.queue.take()).toBe(-1)
+  await requests[1]!.answer({ leases: [{ ...lease, id: 'page:1.0' }], view: { ...view, order: 1 } })
+  expect(pageLeases.queue.take()).toBe(-1)
+})
+
 test('forks of long ago, before this page, void nothing', async () => {
   const old = { ...view, gaps: { ...view.gaps, fork: 16 } }
   pageLeases.exchange(16)

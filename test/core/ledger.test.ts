@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../../src/core/check-in.js'
 import { addGrant, beginClaim } from '../../src/core/claim.js'
 import { exchange, surplus } from '../../src/core/device.js'
-import { type HeardLedger, hear, ledgersDiffer, startOver } from '../../src/core/ledger.js'
+import type { HeardLedger } from '../../src/core/errors.js'
+import { hear, ledgersDiffer, startOver } from '../../src/core/ledger.js'
 import { type DeviceClaim, type DeviceState, emptyState } from '../../src/core/state.js'
 
 const NOW = 1_000
@@ -121,7 +122,7 @@ describe('two ledgers that answer at one address', () => {
     expect(d.issue()).toBeUndefined()
   })
 
-  test('stop it by an answer that grants nothing any more: one claim, sent twice (10 steps)', () => {
+  test('stop it by an answer that grants nothing: one claim, sent twice (10 steps)', () => {
     const [a, b] = [new Server('a'), new Server('b')]
     const d = new Device('d')
     const e = new Device('e').ask(a)

@@ -37,7 +37,7 @@ export interface Shop {
   /** While true, no request gets through. */
   isDown: boolean
   /** Answers the next requests in the server's place. */
-  answer: ((request: Request) => Response | undefined) | undefined
+  answer: ((request: Request) => Response | Promise<Response> | undefined) | undefined
   /** Loads the file that pages load late. */
   onlineCalls: HiloRealm['onlineCalls']
   /** Highest number the server has granted and not taken back. */

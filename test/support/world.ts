@@ -71,6 +71,8 @@ export class FakeSource {
   readonly claims: DeviceClaim[] = []
   readonly returns: Range[] = []
   readonly checkIns: CheckInRequest[] = []
+  /** The name of its ledger. */
+  ledger: string | undefined
   /** What happens instead of an answer; asked before each one. */
   onClaim: (claim: DeviceClaim) => unknown = () => {}
   onGiveBack: (range: Range) => unknown = () => {}
@@ -83,7 +85,8 @@ export class FakeSource {
   async claim(_target: Target, claim: DeviceClaim): Promise<GrantedRange> {
     this.claims.push(claim)
     await this.onClaim(claim)
-    return this.server.grant(claim, claim.lastBatchSize)
+    const grant = this.server.grant(claim, claim.lastBatchSize)
+    return this.ledger === undefined ? grant : { ...grant, ledger: this.ledger }
   }
 
   async giveBack(_target: Target, range: Range): Promise<void> {

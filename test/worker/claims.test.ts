@@ -504,3 +504,14 @@ describe('a claim that failed', () => {
     })
   })
 })
+
+test('a grant of another ledger stops the device, also if it is not refused before', async () => {
+  const world = new FakeWorld()
+  const { owner } = ownerIn(world)
+  world.source.ledger = 'a'
+  must(await owner.claim(target, 1))
+  must(await lease(owner, 32))
+  world.source.ledger = 'b'
+  expect(failureOf(await owner.claim(target, 1))).toMatchObject({ code: 'other-ledger' })
+  expect(await world.stored()).toMatchObject({ stopped: { of: 'a', by: 'b' }, ranges: [] })
+})

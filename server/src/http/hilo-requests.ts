@@ -3,7 +3,7 @@
  * Guarantees that its results are safe to count with, to store and to log.
  */
 import { z } from 'zod'
-import type { LedgerNames } from '../../../src/core/state.js'
+import type { LedgerNames } from '../../../src/core/wire.js'
 import {
   type CheckInRequest,
   capacity,

@@ -2,7 +2,7 @@
  * Which other ledgers devices hold numbers of, as this process has heard since it started, by
  * database: for the log and for `/healthz`. Bounded, because the names come from requests.
  */
-import type { OtherLedger } from '../ledger/name.js'
+import type { OtherLedger } from '../ledger/ledger.js'
 import type { Log } from './log.js'
 
 /** Databases, and names of each. */
@@ -27,8 +27,8 @@ export function otherLedgers(log: Log): OtherLedgers {
       log.error(
         { database, held, ledger: own },
         'A DEVICE HOLDS NUMBERS OF ANOTHER LEDGER: IT IS GRANTED NOTHING. Do two servers with ' +
-          'ledgers of their own answer at one address? Then stop one. Was this ledger begun anew? ' +
-          'Then run: offline-hilo-server follow <database> --name <held> --above <number>.',
+          'ledgers of their own answer at one address? Then stop one. Was this ledger begun ' +
+          'anew? Then run: offline-hilo-server follow <database> --name <held> --above <number>.',
       )
     },
     heard: () => Object.fromEntries([...heard].map(([database, names]) => [database, [...names]])),

@@ -10,8 +10,7 @@ import {
   LedgerReplaced,
   LedgerUnavailable,
 } from '../ledger/errors.js'
-import type { ClaimRefusal, ClaimRequest, Series } from '../ledger/ledger.js'
-import type { OtherLedger } from '../ledger/name.js'
+import type { ClaimRefusal, ClaimRequest, OtherLedger, Series } from '../ledger/ledger.js'
 import { QueueFull } from './claim-queue.js'
 import type { FailureLog } from './log.js'
 

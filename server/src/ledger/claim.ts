@@ -26,9 +26,10 @@ import type {
   Claims,
   CollectionKey,
   Grant,
+  OtherLedger,
   UpstreamRange,
 } from './ledger.js'
-import { type OtherLedger, otherLedger } from './name.js'
+import { otherLedger } from './name.js'
 import { type NumberLine, type Span, type Taken, take } from './number-line.js'
 import { grantedBefore, type NewGrant, refuseOverlaps } from './overlap.js'
 import type { LoadedCollection, Rows, StepResult } from './row-store.js'

@@ -1,5 +1,5 @@
 /** How a ledger fails: there is none, its database does, or the counter of another authority. */
-import type { OtherLedger } from './name.js'
+import type { OtherLedger } from './ledger.js'
 
 /** The database did not answer, or gave up. The same request may be sent again later. */
 export class LedgerUnavailable extends Error {
@@ -27,7 +27,7 @@ export class HeldOfAnother extends Error {
   readonly other: OtherLedger
 
   constructor(database: string, other: OtherLedger) {
-    super(`${database}: ${other.held}`)
+    super('The device holds numbers of another ledger.')
     this.database = database
     this.other = other
   }

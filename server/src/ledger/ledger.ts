@@ -10,8 +10,7 @@
  * - Time decides nothing: it is passed in, and only stored.
  */
 
-import type { LedgerNames } from '../../../src/core/state.js'
-import type { OtherLedger } from './name.js'
+import type { LedgerNames } from '../../../src/core/wire.js'
 
 /** A collection of a database. Both names are compared lower-cased. */
 export interface CollectionKey {
@@ -78,6 +77,20 @@ export interface Grant {
 export type ClaimRefusal =
   | { refused: 'jump' | 'overflow' | 'spent' | 'full' | 'short' | 'restored'; max: number }
   | { refused: 'other-ledger'; max: number; other: OtherLedger }
+/** The device holds numbers of another ledger than this one. Nothing was granted. */
+export interface OtherLedger {
+  /** Which the device holds numbers of. */
+  held: string
+  /** Of this one. */
+  name: string
+  /** Under which both grant. */
+  serverTag: string
+  /**
+   * An operator has said that this one follows that one, which granted nothing above this number.
+   */
+  above?: number | undefined
+}
+
 /** `results`: what became of the tokens that the claim has shown, in their order. */
 export type ClaimOutcome =
   | { grant: Grant; isRepeat: boolean; results: readonly CheckInResult[] }

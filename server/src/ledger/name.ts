@@ -3,9 +3,9 @@
  * notices when another ledger answers at the same address. A copy of a ledger has its name, too.
  */
 import { randomBytes } from 'node:crypto'
-import type { LedgerNames } from '../../../src/core/state.js'
+import type { LedgerNames } from '../../../src/core/wire.js'
 import { authorityOf, type BoundCollections, EVERY_COLLECTION } from './collections.js'
-import type { CollectionKey } from './ledger.js'
+import type { CollectionKey, OtherLedger } from './ledger.js'
 
 /** Without letters and digits that people take for each other. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz023456789'
@@ -25,20 +25,6 @@ export const namesOf =
   (own: string, bound: BoundCollections) =>
   (key: CollectionKey): string | undefined =>
     authorityOf(bound, key) === 'ledger' ? own : undefined
-
-/** The device holds numbers of another ledger than this one. Nothing was granted. */
-export interface OtherLedger {
-  /** Which the device holds numbers of. */
-  held: string
-  /** Of this one. */
-  name: string
-  /** Under which both grant. */
-  serverTag: string
-  /**
-   * An operator has said that this one follows that one, which granted nothing above this number.
-   */
-  above?: number | undefined
-}
 
 /**
  * @param ledgers the names that a device shows

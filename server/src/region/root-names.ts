@@ -4,7 +4,8 @@
  */
 import type { OwnerCallbacks } from '../../../src/core/contract.js'
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
-import { type DeviceState, emptyState, type LedgerNames } from '../../../src/core/state.js'
+import { type DeviceState, emptyState } from '../../../src/core/state.js'
+import type { LedgerNames } from '../../../src/core/wire.js'
 import { keyText, normalized } from '../ledger/collections.js'
 import { CounterUnusable, HeldOfAnother } from '../ledger/errors.js'
 import type {
@@ -13,8 +14,9 @@ import type {
   ClaimRequest,
   CollectionKey,
   Ledger,
+  OtherLedger,
 } from '../ledger/ledger.js'
-import { type OtherLedger, otherLedger } from '../ledger/name.js'
+import { otherLedger } from '../ledger/name.js'
 
 export function rootNames(devices: DeviceStore, keyOf: (key: CollectionKey) => StoreKey) {
   /** By collection. */

@@ -32,7 +32,7 @@ export const LEDGER_TABLES = ['hilo_meta', ...TABLES.map(({ name }) => name)]
 /** What a SQLite ledger's file is called in its data folder. */
 export const SQLITE_FILE = 'hilo.db'
 
-/** Created before any other. It holds the schema's `version`, the `name` and the tokens' `secret`. */
+/** Created before any other. It holds the schema's `version`, the `name`, and the `secret`. */
 export const metaTable = (schema: string): string =>
   `CREATE TABLE IF NOT EXISTS ${schema}.hilo_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)`
 

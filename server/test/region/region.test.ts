@@ -581,7 +581,10 @@ describe('a region refuses', () => {
     await region.take()
     await region.close()
     const moved = await newRegion({ url: other.url }, { dataDir })
-    await expect(moved.claim()).rejects.toThrow(/does not know the ranges of 'orders'/)
+    await expect(moved.claim()).rejects.toThrow(/holds numbers of ledger/)
+    await moved.close()
+    const back = await newRegion({ url: root.url }, { dataDir })
+    await expect(back.claim()).rejects.toThrow(/as the root of this region/)
   })
 
   test('a ledger that has counted by itself, and the reverse', async () => {
