@@ -3,14 +3,13 @@
  * Guarantees that its results are safe to count with, to store and to log.
  */
 import { z } from 'zod'
-import type { LedgerNames } from '../../../src/core/wire.js'
 import {
   type CheckInRequest,
   capacity,
   type NextManyRequest,
   type ReturnRequest,
 } from '../../../src/core/wire.js'
-import type { ShownGrant } from '../ledger/ledger.js'
+import type { LedgerNames, ShownGrant } from '../ledger/ledger.js'
 import {
   checkTag,
   DEFAULT_SEPARATOR,

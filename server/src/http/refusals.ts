@@ -148,7 +148,7 @@ export const restored = (databases: readonly string[]) =>
   )
 
 /** The device holds numbers of another ledger, and stops when it reads this. */
-export const ofAnotherLedger = ({ held, name, serverTag, above }: OtherLedger): Refusal =>
+const ofAnotherLedger = ({ held, name, serverTag, above }: OtherLedger): Refusal =>
   new Refusal(
     'other-ledger',
     409,

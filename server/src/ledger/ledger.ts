@@ -10,7 +10,8 @@
  * - Time decides nothing: it is passed in, and only stored.
  */
 
-import type { LedgerNames } from '../../../src/core/wire.js'
+/** Public names of ledgers, by the server tag of what they grant. */
+export type LedgerNames = Readonly<Record<string, string>>
 
 /** A collection of a database. Both names are compared lower-cased. */
 export interface CollectionKey {

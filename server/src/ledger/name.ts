@@ -3,9 +3,8 @@
  * notices when another ledger answers at the same address. A copy of a ledger has its name, too.
  */
 import { randomBytes } from 'node:crypto'
-import type { LedgerNames } from '../../../src/core/wire.js'
 import { authorityOf, type BoundCollections, EVERY_COLLECTION } from './collections.js'
-import type { CollectionKey, OtherLedger } from './ledger.js'
+import type { CollectionKey, LedgerNames, OtherLedger } from './ledger.js'
 
 /** Without letters and digits that people take for each other. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz023456789'

@@ -5,7 +5,6 @@
 import type { OwnerCallbacks } from '../../../src/core/contract.js'
 import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
 import { type DeviceState, emptyState } from '../../../src/core/state.js'
-import type { LedgerNames } from '../../../src/core/wire.js'
 import { keyText, normalized } from '../ledger/collections.js'
 import { CounterUnusable, HeldOfAnother } from '../ledger/errors.js'
 import type {
@@ -14,6 +13,7 @@ import type {
   ClaimRequest,
   CollectionKey,
   Ledger,
+  LedgerNames,
   OtherLedger,
 } from '../ledger/ledger.js'
 import { otherLedger } from '../ledger/name.js'
