@@ -380,7 +380,8 @@ describe('serve', () => {
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
       "error: unknown command 'stauts'. Did you mean status? There are: serve, init, status, " +
-        'series, explain, backup, raise-floor, check, adopt, drop, renew-secret. See --help.\n',
+        'series, explain, backup, raise-floor, follow, check, adopt, drop, renew-secret. See ' +
+        '--help.\n',
     )
     expect(existsSync(data)).toBe(false)
   })
@@ -787,7 +788,8 @@ describe('status and raise-floor', () => {
     const server = await startProcess(['--port', '0', '--data', data])
     await fetch(server.url + NEXT)
     const status = await spawnCli(['status', '--data', data])
-    const [header, row, rest] = status.stdout.split('\n')
+    const [name, header, row, rest] = status.stdout.split('\n')
+    expect(name).toMatch(/^Ledger [a-z\d]{16}$/)
     expect(header).toMatch(/^database +collection +max +outstanding +free +grants +last claim$/)
     expect(row).toMatch(/^shop +orders +32 +32 +0 +1 +\d{4}-\S+Z$/)
     expect(rest).toBe('')
@@ -879,6 +881,29 @@ describe('status and raise-floor', () => {
       code: 1,
       stderr: expect.stringContaining('whole number'),
     })
+  })
+})
+
+describe('follow', () => {
+  const OTHER = 'k3m9x2dq7rwt5hza'
+
+  test('goes on above what a lost ledger granted, and refuses what is no other name', async () => {
+    const data = newFolder()
+    await (await openLedger({ create: true, dataDir: data })).close()
+    const follow = (name: string) =>
+      runCli(['follow', 'Shop', '--name', name, '--above', '500', '--data', data])
+    expect((await follow('Shop')).stderr).toContain("'Shop' is no name of a ledger")
+    const { stdout } = await follow(OTHER)
+    expect(stdout).toContain(`Shop follows ${OTHER}.`)
+    expect(stdout).toContain('new ones begin at 501')
+    const ledger = await openLedger({ dataDir: data })
+    const name = await ledger.readName()
+    const claim = { database: 'Shop', collection: 'orders', count: 1, lastMax: 0, at: 0 }
+    expect(await ledger.claim([{ ...claim, serverTag: 'A', ledgers: { A: OTHER } }])).toMatchObject(
+      [{ other: { name, above: 500 } }],
+    )
+    await ledger.close()
+    expect((await follow(name!)).stderr).toContain('is the name of this ledger')
   })
 })
 

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type HandlerOptions, LedgerUnavailable, serve } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { json, newHandler } from './handlers.js'
+import { newId } from './ledger-bench.js'
 import { newDatabase } from './postgres.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
@@ -396,4 +397,27 @@ test('a database that does not answer: 503, and when to try again', async () => 
   expect(answer.status).toBe(503)
   expect(answer.headers.get('Retry-After')).toBe('1')
   expect((await ask('/healthz')).status).toBe(503)
+})
+
+test('a device of another ledger is refused, logged once, and shown by its database', async () => {
+  const log = { info: vi.fn(), error: vi.fn() }
+  const { ask, ledger } = await newHandler({ log })
+  const held = 'otherotherother2'
+  const ledgers = { A: held }
+  const claim = { tag: 'orders', count: 1, ledgers }
+  const refusal = { status: 409, body: { Ledger: await ledger.readName(), ServerTag: 'A' } }
+  for (let i = 0; i < 2; i++) {
+    const asked = { claim: newId(), collections: [claim] }
+    expect(await ask('/databases/Shop/hilo/next', json(asked))).toMatchObject(refusal)
+    const checked = { id: newId(), grants: [], ledgers }
+    expect(await ask('/databases/Depot/hilo/checkin', json(checked))).toMatchObject(refusal)
+  }
+  expect(log.error.mock.calls).toEqual([
+    [expect.objectContaining({ database: 'shop', held }), expect.stringContaining('follow')],
+    [expect.objectContaining({ database: 'depot', held }), expect.stringContaining('follow')],
+  ])
+  expect((await ask('/healthz')).body).toMatchObject({
+    ledger: await ledger.readName(),
+    others: { shop: [held], depot: [held] },
+  })
 })
