@@ -179,6 +179,8 @@ export class Claims {
       return [next, [state, next] as const]
     })
     const stop = this.#twoLedgers(after)
+    // It is refused, too: so all collections of the database hear.
+    if (stop) void this.#context.checkIn()
     if (stop) throw stop
     return after.followed !== before.followed
   }

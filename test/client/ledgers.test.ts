@@ -54,7 +54,7 @@ test('stops every page, which hear and show it, and grants nothing', async () =>
   await second.nextId('orders')
   answerAsOther()
   expect(await askServer(hilo)).toBe('other-ledger')
-  await eventually(() => expect(second.status('orders').stopped).toMatchObject({}))
+  await eventually(() => expect(second.status('orders').stopped).toBeDefined())
   for (const page of [hilo, second]) {
     expect(await codeOf(page.nextId('orders'))).toBe('other-ledger')
     expect(page.status('orders')).toMatchObject({ available: 0, leased: 0, state: 'exhausted' })
@@ -63,6 +63,15 @@ test('stops every page, which hear and show it, and grants nothing', async () =>
   expect(heard).toMatchObject([{ collection: 'orders', ...(await names()), isStopped: true }])
   expect(heard[0]!.since).toBeInstanceOf(Date)
   expect(await other.status()).toEqual([])
+})
+
+test('stops all collections of the database', async () => {
+  const { hilo } = await opened()
+  await hilo.nextId('lines')
+  answerAsOther()
+  await askServer(hilo)
+  await eventually(() => expect(hilo.status('lines').stopped).toBeDefined())
+  expect(await codeOf(hilo.nextId('lines'))).toBe('other-ledger')
 })
 
 test('stops the device for good: also its next page, and when the first one is back', async () => {
