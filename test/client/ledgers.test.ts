@@ -87,7 +87,7 @@ test('stops the device for good: also its next page, and when the first one is b
     expect(message).toContain(part)
 })
 
-test('goes on with the other ledger when the app starts over, above all that was here', async () => {
+test('goes on with the other ledger when the app starts over, above all it had', async () => {
   const { hilo, heard } = await opened()
   answerAsOther()
   await askServer(hilo)
