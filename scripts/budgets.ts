@@ -13,13 +13,13 @@ export interface Limits {
  * why a goal is not reached.
  */
 export const ENTRIES: (Limits & { name: string; file: string })[] = [
-  { name: 'page', file: 'client/index.js', budget: 14.45 * kB, goal: 11.9 * kB },
-  { name: 'worker', file: 'worker/entry.js', budget: 19.7 * kB, goal: 14.8 * kB },
+  { name: 'page', file: 'client/index.js', budget: 14.85 * kB, goal: 11.9 * kB },
+  { name: 'worker', file: 'worker/entry.js', budget: 20.15 * kB, goal: 14.8 * kB },
   { name: 'inspector', file: 'inspector/index.js', budget: 9 * kB },
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
   { name: 'react', file: 'react.js' },
-  { name: 'consecutive', file: 'consecutive/index.js', budget: 11.2 * kB },
+  { name: 'consecutive', file: 'consecutive/index.js', budget: 11.25 * kB },
   { name: 'consecutive/chain', file: 'consecutive/chain.js', budget: 4.3 * kB },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'textbook.js' },
@@ -28,5 +28,5 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 export const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1000 * kB },
-  { ...SERVER_PACKAGE, budget: 600 * kB },
+  { ...SERVER_PACKAGE, budget: 603 * kB },
 ]
