@@ -114,8 +114,8 @@ export function addGrant(
 const BURST_MS = 30_000
 
 /**
- * What a burst has issued counts for its next claim, too. If each grant began to count anew, a claim
- * milliseconds after it would find next to nothing issued, and the range would not grow.
+ * What a burst has issued counts for its next claim, too. If each grant began to count anew, a
+ * claim milliseconds after it would find next to nothing issued, and the range would not grow.
  */
 function recent({ sinceGrant }: DeviceState, date: number): number {
   if (!sinceGrant) return 0

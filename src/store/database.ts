@@ -1,7 +1,7 @@
 /**
  * An IndexedDB database: the one file that imports `idb`. Guarantees that each transaction is
- * strict and has a deadline, that a connection which fails is replaced by a new one, and that a page
- * stops when a newer version of this package upgrades the storage.
+ * strict and has a deadline, that a connection which fails is replaced by a new one, and that a
+ * page stops when a newer version of this package upgrades the storage.
  */
 import {
   type DBSchema,
@@ -122,8 +122,8 @@ export class Database<Schema extends DBSchema> {
   ): Promise<Ended<T>> {
     let tx: Transaction<Schema, M>
     try {
-      // strict: after a power cut a relaxed commit may be gone, and the same numbers would be leased
-      // again (H2).
+      // strict: after a power cut a relaxed commit may be gone, and the same numbers would be
+      // leased again (H2).
       // guard: H2 leasing is strict
       tx = db.transaction(this.#description.stores, mode, { durability: 'strict' })
     } catch (error) {

@@ -98,7 +98,8 @@ export class OnePage {
       isOnline: () => this.isOnline,
       changed: () => {},
       exhausted: () => {},
-      forked: () => {},
+      dropped: () => {},
+      otherLedger: () => {},
     } as unknown as AllocatorContext
     this.allocator = new Allocator(target, context)
   }

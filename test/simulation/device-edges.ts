@@ -5,7 +5,7 @@
  *   beside a large write of the app.
  * * `dead-connection`: each transaction of the open connections fails from now on, while one of a
  *   new connection would work.
- * * `two-options`: beside a page that keeps a reserve, one is opened that keeps none, and is closed.
+ * * `two-options`: beside a page that keeps a reserve, one is opened that keeps none, and closed.
  * * `worker-lost-offline`: a worker dies without a network, so the code that would run in its place
  *   cannot be loaded.
  */

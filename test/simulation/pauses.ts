@@ -39,8 +39,8 @@ export class Pauses {
 }
 
 /**
- * What a request asks for; a check-in is for tokens, and names no collection. A tag in the query has
- * a case that was drawn for this claim. In a body each spelling is a collection of its own.
+ * What a request asks for; a check-in is for tokens, and names no collection. A tag in the query
+ * has a case that was drawn for this claim. In a body each spelling is a collection of its own.
  */
 function askedFor({ sender, url, body }: Request): string[] {
   if (!url.pathname.endsWith('/next')) return []

@@ -33,6 +33,7 @@ function complaints(devices: object[], printed: [id: string, device: string, key
   const said: string[] = []
   const simulation = {
     hit: () => {},
+    twoLedgers: { areThere: false },
     checker: { complain: (what: string) => said.push(what), tolerate() {} },
   }
   const receipts = new Receipts(simulation as never, '')
@@ -63,6 +64,7 @@ test('a number of which the server heard is made once, whatever a copy says', ()
   const said: string[] = []
   const simulation = {
     hit: () => {},
+    twoLedgers: { areThere: false },
     checker: { complain: (what: string) => said.push(what), tolerate() {} },
   }
   const receipts = new Receipts(simulation as never, '')

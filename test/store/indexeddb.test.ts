@@ -204,7 +204,7 @@ describe('a connection of IndexedDbStore', () => {
     expect(new Set(connections).size).toBe(2)
   })
 
-  test('that fails after its commit began is replaced, but the call is not made again', async () => {
+  test('that fails after its commit began is replaced, and the call is not repeated', async () => {
     const store = new IndexedDbStore(newName())
     await store.update(KEY, count)
     const commit = vi.spyOn(IDBTransaction.prototype, 'commit').mockImplementationOnce(function (

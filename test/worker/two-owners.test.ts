@@ -16,7 +16,7 @@ vi.mock('../../src/core/device.js', async (original) => ({
 
 test('a state in which a number has two owners is not stored; no id is handed out', async () => {
   const world = new FakeWorld({ source: new FakeSource() })
-  const before = { ...emptyState(), ranges: [range(1, 100, { token: 't' })] }
+  const before = { ...emptyState(), ranges: [range(1, 100)] }
   await world.put(before)
   const { owner } = ownerIn(world)
   expect(failureOf(await owner.exchange(target, exchangeOf({ want: 16 })))).toMatchObject({
