@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createCosts } from '../src/http/budgets.js'
 import type { HandlerOptions, LedgerLimits, ScopedToken } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { type Ask, json, newHandler } from './handlers.js'
@@ -246,4 +247,16 @@ describe('maxId', () => {
     expect(await maxOf('orders')).toBe(968)
     expect((await steal(NEXT, claimOf(['orders'], 32))).status).toBe(201)
   })
+})
+
+test('how far a counter has gone is remembered of the last ten thousand', async () => {
+  const read = vi.fn(async () => ({ max: 7, version: 1 }))
+  const costs = createCosts(read as never)
+  const keyOf = (n: number) => ({ database: 'shop', collection: `c${n}` })
+  const priceOf = (n: number) => costs.of([{ ...keyOf(n), count: 1, lastMax: 0 }])
+  for (let n = 0; n <= 10_000; n++) costs.saw(keyOf(n), 5)
+  await priceOf(1)
+  expect(read).not.toHaveBeenCalled()
+  await priceOf(0)
+  expect(read).toHaveBeenCalledExactlyOnceWith(keyOf(0))
 })

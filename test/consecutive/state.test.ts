@@ -160,6 +160,10 @@ test.each<[string, unknown]>([
   ['without what has ended', { ...begun, ended: undefined }],
   ['with ends that are none', { ...begun, ended: 'none' }],
   ['with an end without a reason', { ...begun, ended: [{ letter: 'A', token: 'first' }] }],
+  ...['letter', 'token'].map((field): [string, unknown] => [
+    `with an end without its ${field}`,
+    { ...begun, ended: [{ letter: 'A', token: 'first', reason: { kind: 'closed' }, [field]: 1 }] },
+  ]),
   ['with a series that is text', { ...begun, current: 'B' }],
   ['with a series that is null', { ...begun, current: null }],
   ...['letter', 'begun', 'token', 'told'].map((field): [string, unknown] => [
