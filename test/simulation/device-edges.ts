@@ -57,6 +57,8 @@ export const deadConnection = deviceWord((simulation, device, random) => {
   const page = device.pages.find(({ hilo, state }) => hilo && state === 'visible')
   if (!page) return
   simulation.hit('database connection dead')
+  // What a page writes as it goes is not written again.
+  device.mayLose('storage failed')
   device.databases.killConnections()
   askOffline(simulation, device, page, random, 'its storage would open anew')
 })
@@ -89,7 +91,7 @@ function askOffline(
     void page.hilo.nextIds(tag, count).then(
       (ids) => record(simulation, page, tag, ids),
       ({ code }) => {
-        if (code !== 'closed' && stored >= count)
+        if (code === 'storage-failed' && stored >= count)
           simulation.checker.complain(`${page.name}: ${code}, ${stored} are stored, and ${why}`)
       },
     )

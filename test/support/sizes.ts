@@ -53,7 +53,7 @@ export const leftOut: readonly string[] = isFull ? [] : leftOutBy(process.argv.s
 
 const SIZES = {
   /** Schedules of the simulation, seeds from 1 on. */
-  SCHEDULES: { small: 20, full: 6_000 },
+  SCHEDULES: { small: 20, full: 2_000 },
   /** States of one corner of the model within its small bounds, which has 60,000 at most. */
   SMALL_STATES: { small: 2_000, full: Number.POSITIVE_INFINITY },
   /** States of one corner of the model within its larger bounds. */
