@@ -60,9 +60,10 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await holder.goto(site.url({ name: 'other' }))
     // Whoever opens the database waits for this deletion, and it never ends: a connection is open.
     await holder.evaluate(async () => {
-      await new Promise((resolve) =>
-        Object.assign(indexedDB.open('offline-hilo'), { onsuccess: resolve }),
-      )
+      const request = indexedDB.open('offline-hilo')
+      await new Promise((resolve) => Object.assign(request, { onsuccess: resolve }))
+      // A connection that nobody holds is closed with the garbage, and the deletion ends.
+      Object.assign(window, { held: request.result })
       await new Promise((resolve) =>
         Object.assign(indexedDB.deleteDatabase('offline-hilo'), { onblocked: resolve }),
       )
