@@ -89,7 +89,7 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
       )
       expect(unheard).toBeLessThanOrEqual(CRASHES * PAGES)
     },
-    60_000 + CRASHES * 15_000,
+    60_000 + CRASHES * 45_000,
   )
 
   test('a sale that a tab is in the middle of is its own, until the tab is gone', async () => {
