@@ -99,7 +99,7 @@ export interface CheckInRequest {
 
 /** Its answer, 200: one entry per grant of the request, in its order. */
 export interface CheckInAnswer {
-  /** The name of the ledger that answers. */
+  /** The name of the ledger that answers, where the request shows one: another one is refused. */
   ledger?: string | undefined
   /** Its tag. */
   serverTag?: string

@@ -5,8 +5,7 @@
  */
 
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../core/check-in.js'
-import type { HeardLedger } from '../core/errors.js'
-import { HiloError, toFailure } from '../core/errors.js'
+import { type HeardLedger, HiloError, toFailure } from '../core/errors.js'
 import { hear } from '../core/ledger.js'
 import type { CheckInRequest } from '../core/wire.js'
 import type { CollectionContext, OwnerContext } from './context.js'

@@ -4,8 +4,7 @@
  */
 import { applyShown, beginCheckIn } from '../core/check-in.js'
 import { addGrant, beginClaim, dropClaim } from '../core/claim.js'
-import type { HeardLedger } from '../core/errors.js'
-import { type Failure, HiloError, toFailure } from '../core/errors.js'
+import { type Failure, type HeardLedger, HiloError, toFailure } from '../core/errors.js'
 import { isRepeated, nextStep } from '../core/failures.js'
 import { hear, ledgersDiffer } from '../core/ledger.js'
 import { type Range, total } from '../core/range.js'
@@ -179,9 +178,11 @@ export class Claims {
       return [next, [state, next] as const]
     })
     const stop = this.#twoLedgers(after)
-    // It is refused, too: so all collections of the database hear.
-    if (stop) void this.#context.checkIn()
-    if (stop) throw stop
+    if (stop) {
+      // It is refused, too: so all collections of the database hear.
+      void this.#context.checkIn()
+      throw stop
+    }
     return after.followed !== before.followed
   }
 

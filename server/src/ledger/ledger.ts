@@ -78,6 +78,7 @@ export interface Grant {
 export type ClaimRefusal =
   | { refused: 'jump' | 'overflow' | 'spent' | 'full' | 'short' | 'restored'; max: number }
   | { refused: 'other-ledger'; max: number; other: OtherLedger }
+
 /** The device holds numbers of another ledger than this one. Nothing was granted. */
 export interface OtherLedger {
   /** Which the device holds numbers of. */

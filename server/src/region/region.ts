@@ -91,7 +91,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     'etcd' in root ? etcdSource(root) : rootSource(root, { ledger, devices, keyOf, copied })
   const page = randomUUID()
   const answers: SupplyContext['answers'] = {}
-  const roots = rootNames(devices, keyOf)
+  const roots = rootNames(devices, keyOf, 'etcd' in root)
   const owner = openOwner(devices, source, page, answers, roots.heard)
   const newId = randomUUID
   const context: SupplyContext = { owner, devices, source, copied, page, answers, newId }

@@ -18,14 +18,19 @@ import type {
 } from '../ledger/ledger.js'
 import { otherLedger } from '../ledger/name.js'
 
-export function rootNames(devices: DeviceStore, keyOf: (key: CollectionKey) => StoreKey) {
+/** @param isNameless the root is no ledger: there is nothing to read before each claim */
+export function rootNames(
+  devices: DeviceStore,
+  keyOf: (key: CollectionKey) => StoreKey,
+  isNameless: boolean,
+) {
   /** By collection. */
   const known = new Map<string, LedgerNames>()
   const stopped = new Set<string>()
 
   /** Reads the name, until there is one: it does not change while the region grants. */
   async function learn(key: CollectionKey): Promise<void> {
-    if (known.has(keyText(key))) return
+    if (isNameless || known.has(keyText(key))) return
     const { stored } = await devices.read(keyOf(key))
     const state = (stored ?? emptyState()) as DeviceState
     if (state.ledgers) known.set(keyText(key), state.ledgers)
