@@ -70,7 +70,7 @@ export function trying(repository: string): (lane: Lane, trial: Trial) => Promis
     })
 }
 
-/** A mutant that lets a test wait for ever is noticed. */
+/** A mutant that lets a test wait for ever is noticed, and so is a guard that is a deadline. */
 export const isNoticed = ({ outcome }: Answer): boolean =>
   outcome === 'failed' || outcome === 'did not end'
 

@@ -227,6 +227,7 @@ describe('a device that starts', () => {
     await world.pass(999)
     expect((await world.stored()).leases).toEqual([])
     await world.pass(1)
+    expect((await world.stored()).leases).toHaveLength(1)
     expect((await leased).leases).toHaveLength(1)
   })
 
