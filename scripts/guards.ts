@@ -43,8 +43,9 @@ export const GUARDS: Guard[] = [
   guard(
     'H2 nothing leaves before the transaction is complete',
     'store/indexeddb',
-    change('work(tx), aborted.then(throwIfAny)', 'work(tx), undefined'),
+    change('work(tx), ended.then(throwIfFailed)', 'work(tx), undefined'),
   ),
+  guard('H2 a request that fails fails its transaction', 'store/indexeddb'),
   guard(
     'H2 a page that waits for a claim gets its lease once it is stored',
     'worker/claims',
@@ -572,6 +573,7 @@ export const GUARDS: Guard[] = [
     'consecutive/chain',
     change('!follows(link, draft)', '!link'),
   ),
+  guard('H28 a number that is taken already stores nothing else', 'store/indexeddb'),
   guard('H28 a key has one number', 'consecutive/consecutive'),
   guard('H28 two numbers have two texts', 'consecutive/strangers'),
   guard(

@@ -53,7 +53,12 @@ export function seriesInIndexedDb(name: string, [url, database, of]: SeriesKey):
   return {
     transact: (mode, work) =>
       db.transact(mode, async (tx) => {
-        const result = await work(transactionOf(tx as Transaction<Schema, 'readwrite'>, of))
+        const writes: Promise<unknown>[] = []
+        const series = transactionOf(tx as Transaction<Schema, 'readwrite'>, of, writes)
+        const result = await work(series)
+        // guard: H28 a number that is taken already stores nothing else
+        // Firefox would store the rest, were one of them to fail after the commit was asked for.
+        await Promise.all(writes)
         tx.commit()
         return result
       }),
@@ -61,14 +66,22 @@ export function seriesInIndexedDb(name: string, [url, database, of]: SeriesKey):
   }
 }
 
-function transactionOf(tx: Transaction<Schema, 'readwrite'>, of: string): SeriesTransaction {
+/** @param writes gets those that are under way */
+function transactionOf(
+  tx: Transaction<Schema, 'readwrite'>,
+  of: string,
+  writes: Promise<unknown>[],
+): SeriesTransaction {
   const [series, numbers, links] = [
     tx.objectStore('series'),
     tx.objectStore('numbers'),
     tx.objectStore('links'),
   ]
-  // A write that fails aborts the transaction, which says so.
-  const begin = (write: Promise<unknown>) => void write.catch(() => {})
+  const begin = (write: Promise<unknown>) => {
+    // One that fails after `work` has thrown is not waited for.
+    write.catch(() => {})
+    writes.push(write)
+  }
   const under = (...key: (string | number)[]) => IDBKeyRange.bound(key, [...key, []])
   const withChain = (chain: string | undefined) => (chain === '' ? '' : of)
   return {

@@ -20,8 +20,11 @@ export type Transaction<
   M extends IDBTransactionMode = 'readonly' | 'readwrite',
 > = IDBPTransaction<Schema, StoreNames<Schema>[], M>
 
-/** `isUndone`: surely nothing of it was done. */
-type Ended<T> = { result: T } | { error: unknown; isUndone: boolean }
+interface Failure {
+  error: unknown
+  /** Surely nothing of it was done. */
+  isUndone: boolean
+}
 
 export interface DatabaseDescription<Schema extends DBSchema> {
   name: string
@@ -119,7 +122,7 @@ export class Database<Schema extends DBSchema> {
     db: IDBPDatabase<Schema>,
     mode: M,
     work: (tx: Transaction<Schema, M>) => Promise<T>,
-  ): Promise<Ended<T>> {
+  ): Promise<{ result: T } | Failure> {
     let tx: Transaction<Schema, M>
     try {
       // strict: after a power cut a relaxed commit may be gone, and the same numbers would be
@@ -129,10 +132,10 @@ export class Database<Schema extends DBSchema> {
     } catch (error) {
       return { error, isUndone: true }
     }
-    const aborted = whyAborted(tx)
+    const ended = endOf(tx)
     try {
       // guard: H2 nothing leaves before the transaction is complete
-      const both = Promise.all([work(tx), aborted.then(throwIfAny)])
+      const both = Promise.all([work(tx), ended.then(throwIfFailed)])
       // guard: H18 a transaction is not waited for without a deadline
       const [result] = await this.#within(both, 'a transaction did not finish')
       return { result }
@@ -143,7 +146,7 @@ export class Database<Schema extends DBSchema> {
       } catch {
         // It is over, or commits. Who has waited in vain does not wait once more: the outcome is
         // unknown then, which callers treat as a gap.
-        const isUndone = error !== this.#late && (await aborted) !== undefined
+        const isUndone = error !== this.#late && Boolean((await ended)?.isUndone)
         return { error, isUndone }
       }
     }
@@ -212,19 +215,30 @@ export class Database<Schema extends DBSchema> {
   }
 }
 
-/** @returns undefined once it is complete. The `done` of idb rejects before the reason is known */
-function whyAborted(
+/** @returns undefined once all is stored. The `done` of idb rejects before the reason is known */
+function endOf(
   tx: Pick<IDBTransaction, 'error' | 'addEventListener'> & { done: Promise<void> },
-): Promise<DOMException | undefined> {
+): Promise<Failure | undefined> {
   tx.done.catch(() => {})
+  let failed: unknown
   return new Promise((resolve) => {
-    tx.addEventListener('complete', () => resolve(undefined))
-    tx.addEventListener('abort', () => resolve(tx.error ?? new DOMException('', 'AbortError')))
+    // guard: H2 a request that fails fails its transaction
+    // Firefox completes a transaction, and stores the rest of it, when a request fails after
+    // `commit()`.
+    tx.addEventListener('error', ({ target }) => {
+      failed ??= (target as IDBRequest).error
+    })
+    tx.addEventListener('complete', () =>
+      resolve(failed ? { error: failed, isUndone: false } : undefined),
+    )
+    tx.addEventListener('abort', () =>
+      resolve({ error: tx.error ?? failed ?? new DOMException('', 'AbortError'), isUndone: true }),
+    )
   })
 }
 
-function throwIfAny(error: DOMException | undefined): void {
-  if (error) throw error
+function throwIfFailed(failure: Failure | undefined): void {
+  if (failure) throw failure.error
 }
 
 function outdated(): HiloError {

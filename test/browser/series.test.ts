@@ -6,13 +6,15 @@
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../simulation/random.js'
 import { seed, sizeOf } from '../support/sizes.js'
-import { openLastingBrowser } from './browser.js'
+import { openBrowser, openLastingBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
 import { openSite } from './site.js'
 
 const PAGES = 3
 const CRASHES = sizeOf('CRASHES')
 const SEED = seed()
+/** So many numbers each tab makes while the others do. */
+const EACH = 40
 /** A crash comes before this many numbers have reached the log. */
 const MOST_NUMBERS = 60
 
@@ -35,6 +37,15 @@ const report = () => window.consecutive(window.hilo, 'receipts').report()
 
 /** Runs in a page. */
 const next = () => window.consecutive(window.hilo, 'receipts').next({ key: 'first' })
+
+/** Runs in a page. */
+async function makeMany(count: number): Promise<number[]> {
+  const receipts = window.consecutive(window.hilo, 'receipts')
+  const numbers: number[] = []
+  for (let i = 0; i < count; i++)
+    numbers.push((await receipts.next({ key: crypto.randomUUID() })).number)
+  return numbers
+}
 
 /** Runs in a page. */
 const open = () => window.consecutive(window.hilo, 'receipts').open()
@@ -91,6 +102,17 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     },
     60_000 + CRASHES * 45_000,
   )
+
+  test('three tabs at once make no number twice', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const pages = await Promise.all(Array.from({ length: PAGES }, () => browser.newPage()))
+    for (const page of pages) await page.goto(site.url())
+    await pages[0]!.evaluate(next)
+    const made = await Promise.all(pages.map((page) => page.evaluate(makeMany, EACH)))
+    const numbers = made.flat().sort((a, b) => a - b)
+    expect(numbers).toEqual(numbers.map((_, i) => i + 2))
+  })
 
   test('a sale that a tab is in the middle of is its own, until the tab is gone', async () => {
     const site = await openSite()

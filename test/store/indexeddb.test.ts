@@ -4,12 +4,15 @@
  */
 import { forceCloseDatabase, IDBDatabase, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { seriesInIndexedDb } from '../../src/consecutive/indexeddb.js'
+import type { NumberRow, SeriesStore } from '../../src/core/series-store.js'
 import { emptyState, type LeaseNote } from '../../src/core/state.js'
 import { Database } from '../../src/store/database.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import type { StoreKey } from '../../src/store/store.js'
 import { eventually } from '../support/eventually.js'
 import {
+  completeDespiteFailures,
   freezeTransaction,
   leaveNote,
   newName,
@@ -171,6 +174,53 @@ describe('IndexedDbStore', () => {
     await store.update(KEY, (stored) => ({ state: emptyState(), setAside: stored, result: 0 }))
     expect(await peek(store)).toEqual(emptyState())
     expect(await recordsOf(name, 'set-aside')).toEqual([{ key: KEY, record: { odd: true } }])
+  })
+})
+
+describe('in Firefox, where a request fails after the commit was asked for', () => {
+  test('its transaction fails, and is not tried again: the rest of it was stored', async () => {
+    const database = new Database<{ made: { key: string; value: number } }>({
+      name: newName(),
+      version: 1,
+      stores: ['made'],
+      create: (db) => void db.createObjectStore('made'),
+      meaning: 'No number was made.',
+    })
+    const take = (key: string) =>
+      database.transact('readwrite', async (tx) => {
+        tx.objectStore('made').put(1, key)
+        tx.objectStore('made')
+          .add(1, 'taken')
+          .catch(() => {})
+        tx.commit()
+        return 'mine'
+      })
+    expect(await take('first')).toBe('mine')
+    completeDespiteFailures()
+    await expect(take('second')).rejects.toEqual(storageFailed)
+    await database.open()
+    const keys = await database.transact('readonly', (tx) => tx.objectStore('made').getAllKeys())
+    expect(keys).toEqual(['first', 'second', 'taken'])
+    database.close()
+  })
+
+  test('a number that another tab has taken stores nothing else', async () => {
+    completeDespiteFailures()
+    const name = newName()
+    const [first, second] = [1, 2].map(() => seriesInIndexedDb(name, ['/', 'default', 'receipts']))
+    const take = (series: SeriesStore, key: string) =>
+      series.transact('readwrite', async (tx) => {
+        tx.saveState({ last: key })
+        tx.addNumber({ letter: 'A', place: 1, number: 1, id: 'A-1', key, takenAt: '' } as NumberRow)
+      })
+    await take(first!, 'a')
+    await expect(take(second!, 'b')).rejects.toEqual(storageFailed)
+    const left = await second!.transact('readonly', async (tx) => [
+      await tx.state(),
+      (await tx.numbers()).map(({ key }) => key),
+    ])
+    expect(left).toEqual([{ last: 'a' }, ['a']])
+    for (const series of [first!, second!]) series.close()
   })
 })
 

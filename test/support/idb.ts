@@ -3,6 +3,7 @@
  * installs it.
  */
 import 'fake-indexeddb/auto'
+import { vi } from 'vitest'
 import { NOTES_STORE } from '../../src/core/page-exit.js'
 import type { LeaseNote } from '../../src/core/state.js'
 import type { StoreKey } from '../../src/store/store.js'
@@ -58,4 +59,17 @@ export async function freezeTransaction(name: string): Promise<() => void> {
     isHeld = false
     db.close()
   }
+}
+
+/**
+ * As Firefox does it, until mocks are restored: a request that fails after `commit()` does not undo
+ * its transaction, which stores the rest and completes.
+ */
+export function completeDespiteFailures(): void {
+  const { prototype } = IDBTransaction
+  const { commit } = prototype
+  vi.spyOn(prototype, 'commit').mockImplementation(function (this: IDBTransaction) {
+    this.addEventListener('error', (event) => event.preventDefault())
+    commit.call(this)
+  })
 }

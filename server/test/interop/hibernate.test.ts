@@ -296,7 +296,7 @@ describe.each(Object.keys(CASES) as (keyof typeof HIBERNATE)[])('Hibernate %s', 
       await expect(checkAs('hibernate-pooled-lo')).rejects.toThrow('make one id more')
       await taker.take(1)
       await expect(checkAs('hibernate-pooled-lo')).rejects.toThrow('hibernate-pooled fits')
-      expect(await checkAs('hibernate-pooled')).toContain(`fits the ids in ${IDS}`)
+      expect(await checkAs('hibernate-pooled')).toContain(`fits the ids in public.${IDS}`)
       await taker.end()
     },
   )

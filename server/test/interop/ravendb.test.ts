@@ -3,6 +3,9 @@
  * the same time, no number is granted twice; and the clients get from us what RavenDB gives them.
  */
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createHilo } from '../../../src/index.js'
@@ -110,6 +113,21 @@ if (!ravenMissing) {
   afterAll(() => raven.stop())
 }
 
+/** @returns the address of a cache that keeps each answer by its path alone */
+async function startCache(url: string): Promise<string> {
+  const kept = new Map<string, string>()
+  const server = createServer(async ({ method, url: path = '' }, answer) => {
+    const key = path.split('?')[0]!
+    const response = kept.has(key) ? undefined : await fetch(url + path, { method: method! })
+    const body = kept.get(key) ?? (await response!.text())
+    if (response?.ok) kept.set(key, body)
+    answer.writeHead(response?.status ?? 200).end(body)
+  }).listen(0, '127.0.0.1')
+  cleanups.push(() => server.close())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 const numberOf = (id: string) => Number(/\d+/.exec(id)![0])
 
 /** How far a RavenDB, or what looks like one, has counted. */
@@ -152,12 +170,9 @@ describe.each([
 })
 
 describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
-  const target = (database: string) => ({
-    database,
-    collection: 'users',
-    separator: '/',
-    reserve: 32,
-  })
+  // A short tag would be marked by the size of its ranges, too.
+  const collection = 'customerAddresses'
+  const target = (database: string) => ({ database, collection, separator: '/', reserve: 32 })
 
   test('a return that ends at Max sets it back; another one changes nothing', async () => {
     const database = await raven.newDatabase()
@@ -170,12 +185,26 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
     const first = await claim(0)
     expect([first.from, first.to]).toEqual([1, 32])
     await source.giveBack(target(database), { ...first, from: 11 })
-    expect(await maxOf(raven.url, database)).toBe(10)
+    expect(await maxOf(raven.url, database, collection)).toBe(10)
 
     const [second, third] = [await claim(10), await claim(10)]
     expect([second.from, second.to, third.from, third.to]).toEqual([11, 42, 43, 74])
     await source.giveBack(target(database), { ...second, from: 20 })
-    expect(await maxOf(raven.url, database)).toBe(74)
+    expect(await maxOf(raven.url, database, collection)).toBe(74)
+  })
+
+  test('another claim’s answer, out of a cache that ignores the query, is refused', async () => {
+    const database = await raven.newDatabase()
+    const cache = await startCache(raven.url)
+    const devices = [1, 2].map(() => ravenSource({ url: cache, timeout: 10_000 }, () => ({})))
+    const claims = devices.map((source) => (id: number) => {
+      const claim = { id: `claim ${id}`, lastBatchSize: 32, lastMax: 0 }
+      return source.claim(target(database), claim)
+    })
+    for (const claim of claims) await expect(claim(0)).rejects.toMatchObject({ status: 404 })
+    const { range } = await claims[0]!(1)
+    expect(range).toMatchObject({ from: 1, to: 32, prefix: `${collection}/` })
+    await expect(claims[1]!(2)).rejects.toThrow('another claim')
   })
 
   test('our server, our client and RavenDB’s clients: no number twice', async () => {
