@@ -220,20 +220,19 @@ function endOf(
   tx: Pick<IDBTransaction, 'error' | 'addEventListener'> & { done: Promise<void> },
 ): Promise<Failure | undefined> {
   tx.done.catch(() => {})
-  let failed: unknown
+  let failed: Failure | undefined
   return new Promise((resolve) => {
     // guard: H2 a request that fails fails its transaction
     // Firefox completes a transaction, and stores the rest of it, when a request fails after
     // `commit()`.
     tx.addEventListener('error', ({ target }) => {
-      failed ??= (target as IDBRequest).error
+      failed ??= { error: (target as IDBRequest).error, isUndone: false }
     })
-    tx.addEventListener('complete', () =>
-      resolve(failed ? { error: failed, isUndone: false } : undefined),
-    )
-    tx.addEventListener('abort', () =>
-      resolve({ error: tx.error ?? failed ?? new DOMException('', 'AbortError'), isUndone: true }),
-    )
+    tx.addEventListener('complete', () => resolve(failed))
+    tx.addEventListener('abort', () => {
+      const error = tx.error ?? failed?.error ?? new DOMException('', 'AbortError')
+      resolve({ error, isUndone: true })
+    })
   })
 }
 
