@@ -239,7 +239,7 @@ export const GUARDS: Guard[] = [
     change(/this\.#within\((.*?), '.*?'\)/, '$1'),
   ),
   guard('H14 a lost connection is opened again', 'store/indexeddb', change(/if \(.*?\)/, '')),
-  guard('H14 ranges in memory are reported', 'client/pages', change(/else .*/, '')),
+  guard('H14 ranges in memory are reported', 'client/pages', change("'memory'", "'best-effort'")),
 
   guard('H15 a message of somebody else is no page', 'worker/tabs'),
   guard('H15 no range above 2^53−1 is taken', 'source/raven'),
@@ -468,6 +468,27 @@ export const GUARDS: Guard[] = [
     'follows: []',
   ),
   guard('H34 a region between two roots grants nothing', 'server/region/region'),
+
+  guard(
+    'H35 what may have moved is not in memory any more',
+    'store/late',
+    'this.#memory.put(key, apart)',
+  ),
+  guard('H35 what two grants hold is not taken over', 'core/unite'),
+  guard('H35 a page keeps what it was leased in memory', 'core/unite', 'leases: stored.leases'),
+  guard('H35 what a page may have given back is not free', 'core/unite', 'offers: stored.offers'),
+  guard('H35 to take over the grants of a ledger is to hear it', 'core/unite', 'return united'),
+  guard('H35 a storage in memory shows no token', 'core/unite'),
+  guard(
+    'H35 a claim of a storage in memory shows no token',
+    'core/unite',
+    change(' || state.isApart', ''),
+  ),
+  guard('H35 what is reserved is stored', 'client/late-storage'),
+  guard(
+    'H35 a storage that opens late may be a copy: the server is asked first',
+    'client/late-storage',
+  ),
 
   guard('H21 a claim repeated gets the same grant', 'server/sqlite-ledger'),
   guard('H21 a file that the next start will not find takes no commit', 'server/sqlite-ledger'),

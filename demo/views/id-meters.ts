@@ -19,6 +19,7 @@ const STATES: Record<CollectionStatus['state'], string> = {
 
 const STORAGE = {
   persistent: 'Kept for good: the browser does not delete this site’s storage.',
+  opening: 'Opening the storage.',
   'best-effort':
     'Kept across reloads and tabs. The browser may delete them when space is short. That makes ' +
     'gaps, never duplicates.',

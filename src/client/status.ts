@@ -46,8 +46,9 @@ export interface HiloStatus {
   /** Does the server answer, as far as is known? */
   online: boolean
   /**
-   * `persistent`: the browser keeps it. `best-effort`: the browser may evict it when space is
-   * short. `memory`: nothing survives this page.
+   * `opening`: this page has not opened it yet. `persistent`: the browser keeps it. `best-effort`:
+   * the browser may evict it when space is short. `memory`: nothing survives this page; if
+   * IndexedDB only did not open, it is tried again, and what is in memory moves there when it does.
    */
   storage: StorageKind
   /** By collection; of a database that is not the option's, by `collection|database`. */
@@ -68,7 +69,7 @@ export function statusOfAll(
   const sum = (key: keyof Gaps) => views.reduce((all, view) => all + (view.gaps[key] ?? 0), 0)
   return {
     online: isOnline && views.every(({ isReachable }) => isReachable),
-    storage: views[0]?.storage ?? 'best-effort',
+    storage: views[0]?.storage ?? 'opening',
     collections: Object.fromEntries(
       pages.map((page) => [nameOf(page, home), statusOf(page, isOnline)]),
     ),

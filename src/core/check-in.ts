@@ -25,6 +25,7 @@ const isWithin = (at: number | undefined, date: number, ms: number): boolean =>
  * @param date the device's clock; it paces, and decides nothing (H19)
  */
 export function isCheckInDue(state: DeviceState, date: number): boolean {
+  if (state.isApart) return false
   const isFateUnknown = state.offers.some((offer) => offer.isSent && offer.range.token)
   return (
     state.checkIn !== undefined ||
@@ -39,8 +40,11 @@ export function isCheckInDue(state: DeviceState, date: number): boolean {
  * In how many milliseconds the server should hear that numbers were leased. Undefined: it has, or
  * nothing has a token that could tell a copy.
  */
-export function reportIn({ isUnheard, checkedIn }: DeviceState, date: number): number | undefined {
-  if (!isUnheard) return undefined
+export function reportIn(
+  { isUnheard, checkedIn, isApart }: DeviceState,
+  date: number,
+): number | undefined {
+  if (!isUnheard || isApart) return undefined
   return isWithin(checkedIn, date, REPORT_MS) ? checkedIn! + REPORT_MS - date : 0
 }
 
@@ -51,6 +55,7 @@ export function reportIn({ isUnheard, checkedIn }: DeviceState, date: number): n
  * @param known the last check-in that was answered before the page's reload
  */
 export function asksFirst(state: DeviceState, known?: string, ownClaim?: string): boolean {
+  if (state.isApart) return false
   const held = everything(state)
   // guard: H32 what the first claim of an earlier session brings is asked for, too
   if (held.length === 0) return state.claim !== undefined && state.claim.id !== ownClaim
@@ -106,6 +111,8 @@ export function beginCheckIn(
   id: string,
 ): { state: DeviceState; request?: CheckInRequest; isLater?: true } {
   if (state.checkIn) return { state, request: state.checkIn }
+  // guard: H35 a storage in memory shows no token
+  if (state.isApart) return { state }
   if (state.claim?.shown) return { state, isLater: true }
   const next = new Map<string, number>()
   for (const { token, from } of everything(state))
@@ -147,7 +154,8 @@ export function applyCheckIn(
  */
 export function tokenToShow(state: DeviceState): CheckInRequest['grants'] | undefined {
   const token = newestHeld(state) ?? state.grants.at(-1)
-  if (token === undefined || state.checkIn) return undefined
+  // guard: H35 a claim of a storage in memory shows no token
+  if (token === undefined || state.checkIn || state.isApart) return undefined
   const held = everything(state).filter((range) => range.token === token)
   const next = held.length > 0 ? Math.min(...held.map(({ from }) => from)) : state.issued + 1
   return [{ token, next }]

@@ -127,9 +127,10 @@ export interface DeviceView {
 }
 
 /**
- * `memory`: nothing survives the page. `best-effort`: the browser may evict it when space is short.
+ * `memory`: nothing survives the page; where IndexedDB only does not open, it is tried again, and
+ * used when it does. `best-effort`: the browser may evict it when space is short.
  */
-export type StorageKind = 'persistent' | 'best-effort' | 'memory'
+export type StorageKind = 'opening' | 'persistent' | 'best-effort' | 'memory'
 
 /** What tabs tell each other of a collection. */
 export type SharedView = Pick<

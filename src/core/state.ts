@@ -112,6 +112,8 @@ export interface DeviceState {
   followed?: Stop
   /** Ledgers whose numbers were dropped: the device has gone on with another one. */
   former?: readonly string[]
+  /** In memory, because the storage did not open in time: no token is shown (H35). */
+  isApart?: true
   /** Everything was given back: nothing is claimed before an app asks for numbers again. */
   isReleased?: true
 }

@@ -53,6 +53,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     answered,
     isUnheard,
     isReleased,
+    isApart,
     ledgers,
     stopped,
     followed,
@@ -82,7 +83,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     grants.every(isText) &&
     (checkedIn === undefined || typeof checkedIn === 'number') &&
     (answered === undefined || isText(answered)) &&
-    [isUnheard, isReleased].every((is) => is === undefined || is === true) &&
+    [isUnheard, isReleased, isApart].every((is) => is === undefined || is === true) &&
     (ledgers === undefined || (isObject(ledgers) && Object.values(ledgers).every(isText))) &&
     [stopped, followed].every((each) => each === undefined || isStop(each)) &&
     (former === undefined || (Array.isArray(former) && former.every(isText)))

@@ -14,6 +14,7 @@ export const KINDS: Record<Piece['kind'] | 'leased-here', { name: string; meanin
 }
 
 export const STORAGE: Record<StorageKind, string> = {
+  opening: 'opening',
   persistent: 'persistent',
   'best-effort': 'best effort: may be evicted',
   memory: 'memory: lost with this page',

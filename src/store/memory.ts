@@ -18,6 +18,18 @@ export class MemoryStore implements DeviceStore {
     return result
   }
 
+  /** @returns the record, which is here no more */
+  take(key: StoreKey): unknown {
+    const id = JSON.stringify(key)
+    const record = this.#records.get(id)
+    this.#records.delete(id)
+    return record
+  }
+
+  put(key: StoreKey, record: unknown): void {
+    this.#records.set(JSON.stringify(key), record)
+  }
+
   async read(key: StoreKey): Promise<{ stored: unknown; notes: never[] }> {
     return { stored: structuredClone(this.#records.get(JSON.stringify(key))), notes: [] }
   }

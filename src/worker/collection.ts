@@ -141,6 +141,8 @@ export class OwnedCollection {
 
   reserve(count: number, isCancelled: () => boolean): Promise<Answer<object>> {
     return this.#answer(async () => {
+      // guard: H35 what is reserved is stored
+      await this.#untilOpen()
       this.#filling.push(count)
       try {
         // The step that finds the count reached also stores it: later claims fill up to it.
@@ -167,6 +169,7 @@ export class OwnedCollection {
   ): Promise<Answer<object>> {
     return this.#answer(async () => {
       if (!this.#owner.isOnline()) return { failure: SWITCHED_OFF }
+      await this.#untilOpen()
       // guard: H25 all tabs know that everything was released
       await this.#update((state) => [{ ...state, isReleased: true }, undefined])
       await this.#claims.finish()
@@ -187,11 +190,34 @@ export class OwnedCollection {
   startOver(): Promise<Answer<object>> {
     return this.#answer(async () => {
       const date = this.#owner.world.date()
+      await this.#untilOpen()
       await this.#update((state) => [startOver(state, date), undefined])
       this.#claims.failure = undefined
       this.#notify()
       return {}
     })
+  }
+
+  /** Until now, ids were in memory. What is stored is used now, as at a start. */
+  openedLate(): void {
+    // guard: H35 a storage that opens late may be a copy: the server is asked first
+    this.#mayAsk = true
+    this.#notify()
+    this.#owner.run(this.#move())
+  }
+
+  async #untilOpen(): Promise<void> {
+    await this.#owner.store
+    await this.#owner.world.untilOpen()
+  }
+
+  /** If it fails, the next transaction moves what was in memory. */
+  async #move(): Promise<void> {
+    await this.#update((state) => [{ ...state }, undefined])
+    this.#notify()
+    this.#checkIns.retryNow()
+    // The page was to give back all that it had in memory.
+    await this.parkExcess()
   }
 
   /**

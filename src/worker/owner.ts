@@ -28,7 +28,7 @@ export function createOwner(world: World): Owner {
   const calls = new Map<string, boolean>()
   let isOnline = true
   let isWatched = false
-  let storage: StorageKind = 'best-effort'
+  let storage: StorageKind = 'opening'
 
   const isCancelled = (call: string) => calls.get(call) || background.signal.aborted
 
@@ -41,13 +41,20 @@ export function createOwner(world: World): Owner {
     storage = await world.storageKind().catch(() => storage)
   }
 
+  /** Until now, ids were in memory. */
+  function openedLate(): void {
+    storage = 'best-effort'
+    background.run(askStorageKind())
+    for (const each of collections.values()) each.openedLate()
+  }
+
   function open(config: OwnerConfig, callbacks: OwnerCallbacks, firstView = 0): string {
-    const store: Promise<DeviceStore> = world.openStore(config.name)
+    const store: Promise<DeviceStore> = world.openStore(config.name, openedLate)
     background.run(
       store.then(async ({ isDurable }) => {
         // guard: H14 ranges in memory are reported
+        storage = isDurable ? 'best-effort' : 'memory'
         if (isDurable) await askStorageKind()
-        else storage = 'memory'
       }),
     )
     const context: OwnerContext = {
@@ -166,6 +173,8 @@ export function createOwner(world: World): Owner {
     async collections() {
       const { config, context } = opened!
       try {
+        await context.store
+        await world.untilOpen()
         const keys = await (await context.store).keys()
         return { collections: keys.filter(([url]) => url === config.url).map(collectionOf) }
       } catch (error) {

@@ -3,19 +3,29 @@
  * the owner's code that uses globals.
  */
 import type { OwnerConfig, StorageKind } from '../core/contract.js'
-import { HiloError } from '../core/errors.js'
+import type { HiloError } from '../core/errors.js'
 import { uuid } from '../core/uuid.js'
 import type { GetHeaders } from '../source/http.js'
 import { ravenSource } from '../source/raven.js'
 import type { Source } from '../source/source.js'
 import { IndexedDbStore } from '../store/indexeddb.js'
+import { LateStore } from '../store/late.js'
 import { MemoryStore } from '../store/memory.js'
 import type { DeviceStore } from '../store/store.js'
 import { openTabs } from './tabs.js'
 
 export interface World {
-  /** @throws HiloError `outdated`; any other trouble with the storage ends in memory. */
-  openStore(name: string): Promise<DeviceStore>
+  /**
+   * Any trouble with the storage ends in memory, until it opens.
+   * @param onOpen it has opened late
+   * @throws HiloError `outdated`
+   */
+  openStore(name: string, onOpen: () => void): Promise<DeviceStore>
+  /**
+   * Where ids are in memory only because the storage did not open: tries that now.
+   * @throws HiloError `storage-failed`
+   */
+  untilOpen(): Promise<void>
   storageKind(): Promise<StorageKind>
   createSource(config: OwnerConfig, headers: GetHeaders): Source
   /** Milliseconds; only ever for pacing (H19). */
@@ -41,8 +51,9 @@ const LOCK_DEADLINE_MS = 2_000
 
 /** @param own a store of the app's own; processes that share it cannot send each other messages */
 export function browserWorld(own?: DeviceStore): World {
+  let late: LateStore | undefined
   return {
-    async openStore(name) {
+    async openStore(name, onOpen) {
       if (own) return own
       if (typeof indexedDB === 'undefined') return new MemoryStore()
       const store = new IndexedDbStore(name)
@@ -50,10 +61,15 @@ export function browserWorld(own?: DeviceStore): World {
         await store.open()
         return store
       } catch (error) {
-        if (error instanceof HiloError && error.code === 'outdated') throw error
-        return new MemoryStore()
+        const { code, cause } = error as HiloError
+        if (code === 'outdated') throw error
+        // The user has forbidden it to this site.
+        if ((cause as Error | undefined)?.name === 'SecurityError') return new MemoryStore()
+        late = new LateStore(store, { after: this.after, date: this.date, onOpen })
+        return late
       }
     },
+    untilOpen: async () => late?.open(),
     storageKind: async () =>
       own || (await globalThis.navigator?.storage?.persisted?.()) ? 'persistent' : 'best-effort',
     createSource: ravenSource,

@@ -26,7 +26,7 @@ describe('status', () => {
     const { hilo } = shop.open({ collections: { orders: { reserve: 100 } } })
     expect(hilo.status()).toMatchObject({
       online: true,
-      storage: 'best-effort',
+      storage: 'opening',
       gaps: { crash: 0, giveBack: 0, fork: 0, drop: 0 },
     })
     expect(hilo.status('orders')).toMatchObject({

@@ -38,8 +38,13 @@ const deviceWord = (happens: Word['happens'], least: Partial<Profile> = {}): Wor
 const after = ({ scheduler, driver }: Simulation, ms: number, what: string, act: () => void) =>
   scheduler.post(driver, ms, what, act)
 
+/** Devices whose storage is late now: the next page there could not be told from the last. */
+const late = new WeakSet<Device>()
+
 export const lateStorage = deviceWord((simulation, device, random) => {
   const { storageFaults } = device
+  if (late.has(device)) return
+  late.add(device)
   if (random.chance(0.5)) storageFaults.open = 'fails'
   else storageFaults.standsUntil = simulation.scheduler.now + STANDS_MS
   simulation.hit('storage comes late')
@@ -47,6 +52,7 @@ export const lateStorage = deviceWord((simulation, device, random) => {
   after(simulation, STANDS_MS, 'the storage works', () => {
     Object.assign(storageFaults, STORAGE_WORKS)
     after(simulation, SOON_MS, 'looks where its numbers are', () => {
+      late.delete(device)
       if (page.isAlive && page.hilo.status().storage === 'memory')
         simulation.checker.complain(`${page.name} stays in memory, and its storage works`)
     })

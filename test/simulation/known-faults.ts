@@ -16,11 +16,6 @@ export interface KnownFault {
 
 /** By the name of the word (words.ts). */
 export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
-  'late-storage': {
-    fault: 'A page whose storage did not open at its start does without it until it is reloaded.',
-    seed: 3,
-    says: /^\S+ stays in memory, and its storage works$/,
-  },
   'two-options': {
     fault: 'A page that keeps no reserve gives back, when it closes, what another page keeps.',
     seed: 11,

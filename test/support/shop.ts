@@ -112,7 +112,9 @@ export async function newShop(): Promise<Shop> {
 function ownerOf(page: FakePage): Owner {
   const world = browserWorld()
   const standing = (store: DeviceStore): DeviceStore => ({
-    isDurable: store.isDurable,
+    get isDurable() {
+      return store.isDurable
+    },
     update: (key, change) => page.running().then(() => store.update(key, change)),
     read: (key) => page.running().then(() => store.read(key)),
     keys: () => page.running().then(() => store.keys()),
@@ -120,7 +122,7 @@ function ownerOf(page: FakePage): Owner {
   })
   const owner = createOwner({
     ...world,
-    openStore: async (name) => standing(await world.openStore(name)),
+    openStore: async (...args) => standing(await world.openStore(...args)),
   })
   const inPage =
     <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>

@@ -124,6 +124,7 @@ export class FakeWorld implements World {
   }
 
   openStore = async (): Promise<DeviceStore> => this.store
+  untilOpen = async () => {}
   storageKind = async () => this.kind
   createSource = () => this.source
   now = () => this.time

@@ -89,7 +89,7 @@ export const idOf = (entity: { id?: string; lines: Iterable<string> }) => hilo.n
 expectTypeOf(hilo.status()).toEqualTypeOf<HiloStatus>()
 expectTypeOf(hilo.status('orders')).toEqualTypeOf<CollectionStatus>()
 expectTypeOf<HiloStatus['storage']>().toEqualTypeOf<StorageKind>()
-expectTypeOf<StorageKind>().toEqualTypeOf<'persistent' | 'best-effort' | 'memory'>()
+expectTypeOf<StorageKind>().toEqualTypeOf<'opening' | 'persistent' | 'best-effort' | 'memory'>()
 expectTypeOf<HiloStatus['collections']>().toEqualTypeOf<Record<string, CollectionStatus>>()
 expectTypeOf<HiloStatus['gaps']>().toEqualTypeOf<Gaps>()
 expectTypeOf<CollectionStatus['state']>().toEqualTypeOf<

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { browserWorld } from '../../src/worker/world.js'
+import { eventually } from '../support/eventually.js'
 import { freezeTransaction, newName, openRaw } from '../support/idb.js'
 import { flush } from '../support/world.js'
 
@@ -14,12 +15,12 @@ afterEach(() => {
 
 describe('opening the storage', () => {
   test('gives the durable one', async () => {
-    expect(await browserWorld().openStore(newName())).toBeInstanceOf(IndexedDbStore)
+    expect(await browserWorld().openStore(newName(), () => {})).toBeInstanceOf(IndexedDbStore)
   })
 
   test('without IndexedDB gives one in memory, which says so', async () => {
     vi.stubGlobal('indexedDB', undefined)
-    const store = await browserWorld().openStore(newName())
+    const store = await browserWorld().openStore(newName(), () => {})
     expect(store).toBeInstanceOf(MemoryStore)
     expect(store.isDurable).toBe(false)
   })
@@ -36,24 +37,29 @@ describe('opening the storage', () => {
     vi.spyOn(indexedDB, 'open').mockImplementation(() => {
       throw new DOMException('Not here', 'SecurityError')
     })
-    expect(await browserWorld().openStore(newName())).toBeInstanceOf(MemoryStore)
+    expect(await browserWorld().openStore(newName(), () => {})).toBeInstanceOf(MemoryStore)
   })
 
-  test('that opens, but runs no transaction, gives one in memory', async () => {
+  test('that opens, but runs no transaction, gives one in memory until it does', async () => {
     const name = newName()
     await new IndexedDbStore(name).open()
     const thaw = await freezeTransaction(name)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const opened = browserWorld().openStore(name)
+    const opened = browserWorld().openStore(name, () => {})
     await vi.advanceTimersByTimeAsync(5_000)
-    expect(await opened).toBeInstanceOf(MemoryStore)
+    expect((await opened).isDurable).toBe(false)
     thaw()
+    await vi.advanceTimersByTimeAsync(1_000)
+    vi.useRealTimers()
+    await eventually(async () => expect((await opened).isDurable).toBe(true))
   })
 
   test('of a newer version of the package fails: in memory the numbers would repeat', async () => {
     const name = newName()
     ;(await openRaw(name, 1000)).close()
-    await expect(browserWorld().openStore(name)).rejects.toMatchObject({ code: 'outdated' })
+    await expect(browserWorld().openStore(name, () => {})).rejects.toMatchObject({
+      code: 'outdated',
+    })
   })
 })
 

@@ -282,6 +282,7 @@ const floorsOf = (
 /** What a region's device touches outside itself: the clock, timers and the ledger's database. */
 const regionWorld = (devices: DeviceStore, source: Source): World => ({
   openStore: async () => devices,
+  untilOpen: async () => {},
   storageKind: async () => 'persistent',
   createSource: () => source,
   now: () => performance.now(),
