@@ -1,7 +1,8 @@
 /**
  * The page's link to the owner of the ranges: a worker, or the same code in this page when no
- * worker starts, or it dies or hangs (H16). A call that is lost with a worker is made again to the
- * next owner; every method of the owner can be repeated.
+ * worker starts (H16). Where a worker dies or hangs, another one takes its place: its file is in the
+ * browser's cache, and the code for the page may not be there without a network (H35). A call that
+ * is lost with a worker is made again to the next owner; every method of the owner can be repeated.
  */
 import { proxy, wrap } from 'comlink'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
@@ -38,12 +39,14 @@ export class OwnerLink {
   #isOnline = true
   #isWatched = false
   #end: { reason: unknown } | undefined
+  /** Workers that died or hung, after they had answered. */
+  #lost = 0
   /** Has an owner ever answered? Before, this page can hold nothing. */
   wasOpened = false
 
   constructor(options: LinkOptions) {
     this.#options = options
-    if (options.spawn) this.#use(this.#connectWorker(options.spawn))
+    if (options.spawn) this.#use(this.#start())
   }
 
   /**
@@ -65,7 +68,7 @@ export class OwnerLink {
         return await connection.call(method, args)
       } catch (error) {
         if (error !== LOST) throw error
-        if (this.#connection === connecting) this.#use(this.#connectHere())
+        if (this.#connection === connecting) this.#use(this.#replace())
       } finally {
         early?.ended.removeEventListener('abort', cancel)
       }
@@ -111,7 +114,17 @@ export class OwnerLink {
 
   #connect(): Promise<Connection> {
     if (this.#end) return Promise.reject(this.#end.reason)
-    return this.#connection ?? this.#use(this.#connectHere())
+    return this.#connection ?? this.#use(this.#start())
+  }
+
+  #start(): Promise<Connection> {
+    const { spawn } = this.#options
+    return spawn ? this.#connectWorker(spawn) : this.#connectHere()
+  }
+
+  /** A second worker that is lost may have the same reason, which the page has not. */
+  #replace(): Promise<Connection> {
+    return this.#lost++ > 0 ? this.#connectHere().catch(() => this.#start()) : this.#start()
   }
 
   /** A connection that cannot be made is tried again by the next call. */
@@ -171,7 +184,7 @@ const NOWHERE =
   'No id can be made: the worker did not start, and its code could not be loaded into the page. '
 const CSP =
   'Check the content security policy (worker-src, script-src) and that the files of offline-hilo ' +
-  'are served.'
+  'are served, also without a network.'
 const REALM = "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
 
 const ignore = (): void => {}

@@ -72,7 +72,8 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     made.push(...(await page.evaluate(nextIds, 50)), ...(await other.evaluate(nextIds, 50)))
     expect(made).toHaveLength(310)
     expectDistinct(made)
-    expect([...site.files].join('\n')).toMatch(/\/here-/)
+    // Another worker took its place.
+    expect([...site.files].join('\n')).not.toMatch(/\/here-/)
   })
 
   test('without Web Locks and BroadcastChannel two pages make different ids', async () => {

@@ -1,6 +1,6 @@
 /**
- * The connection to the owner: a worker that does not start, dies or hangs is replaced by the owner
- * in the page.
+ * The connection to the owner: a worker that dies or hangs is replaced by another one, and a worker
+ * that does not start, or a second one that is lost, by the owner in the page.
  */
 import { readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
@@ -170,6 +170,28 @@ describe('the connection to the owner', () => {
     const { leases } = must(await link.call('exchange', [target, exchangeOf({ want: 4 })]))
     expect(leases.map(({ range: { from, to } }) => [from, to])).toEqual([[1, 4]])
     expect((await world.stored()).leases).toHaveLength(1)
+  })
+
+  test('leads to another worker when the first one dies, and then into the page', async () => {
+    const { link, ownerHere } = linkTo((owner) => new FakeWorker(owner))
+    await claim(link)
+    workers[0]!.fail()
+    await claim(link)
+    expect([workers.length, ownerHere.mock.calls.length]).toEqual([2, 0])
+    workers[1]!.fail()
+    await claim(link)
+    expect([workers.length, ownerHere.mock.calls.length]).toEqual([2, 1])
+  })
+
+  test('leads to a worker again where the code for the page cannot be loaded', async () => {
+    const { link, ownerHere } = linkTo((owner) => new FakeWorker(owner))
+    ownerHere.mockRejectedValue(new TypeError('Failed to fetch dynamically imported module'))
+    await claim(link)
+    workers[0]!.fail()
+    await claim(link)
+    workers[1]!.fail()
+    expect((await claim(link)).view.free).toBe(32)
+    expect(workers).toHaveLength(3)
   })
 
   test('keeps the network switched off when the worker is replaced', async () => {

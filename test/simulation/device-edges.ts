@@ -94,9 +94,16 @@ function askOffline(
   const count = page.hilo.status(tag).leased + 1
   const stored = freeOn(simulation, device, tag)
   page.run(`nextIds ${count} ${tag}, offline`, () => {
+    const call = { what: 'nextIds', tag, count, at: simulation.scheduler.now }
+    // Calls that come later wait behind it.
+    page.calls.add(call)
     void page.hilo.nextIds(tag, count).then(
-      (ids) => record(simulation, page, tag, ids),
+      (ids) => {
+        page.calls.delete(call)
+        record(simulation, page, tag, ids)
+      },
       ({ code }) => {
+        page.calls.delete(call)
         if (code === 'storage-failed' && stored >= count)
           simulation.checker.complain(`${page.name}: ${code}, ${stored} are stored, and ${why}`)
       },

@@ -21,11 +21,4 @@ export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
     seed: 11,
     says: /^\w+ keeps \d+ of \d+ \w+, because another page keeps none$/,
   },
-  'worker-lost-offline': {
-    fault:
-      'A page whose worker dies without a network blames its storage, while another worker ' +
-      'could start.',
-    seed: 24,
-    says: /^\S+: storage-failed, \d+ are stored, and another worker would start$/,
-  },
 }
