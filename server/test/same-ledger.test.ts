@@ -8,11 +8,12 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { LedgerOptions } from '../src/index.js'
 import { backUp } from '../src/sqlite/backup.js'
 import { newFolder } from './folders.js'
-import { newHandler } from './handlers.js'
+import { json, newHandler } from './handlers.js'
 import { newDatabase } from './postgres.js'
 import { runSql } from './postgres-cluster.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
+const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
 
 async function serverOf(options: LedgerOptions) {
   const log = { info: vi.fn(), error: vi.fn() }
@@ -87,4 +88,19 @@ test('a SQLite ledger that is restored beneath a server grants nothing twice', a
   // As the command .restore of SQLite's shell does, also while others use the file.
   await backup(copy, join(dataDir, 'hilo.db'))
   await refuses('it lacks commits that this server has seen')
+})
+
+test('a process that starts on an older copy grants again, until a token proves it', async () => {
+  const { dataDir, ask, lowOf } = await inSqlite()
+  await lowOf()
+  const older = newFolder()
+  backUp(dataDir, join(older, 'hilo.db'))
+  const collections = [{ tag: 'orders', count: 32 }]
+  const claimed = await ask('/databases/Shop/hilo/next', json({ claim: ID, collections }))
+  const [{ Low, Token: token }] = claimed.body.collections
+  const restored = await serverOf({ dataDir: older })
+  expect([Low, await restored.lowOf()]).toEqual([33, 33])
+  const grants = [{ token, next: 33 }]
+  await restored.ask('/databases/Shop/hilo/checkin', json({ id: ID, grants }))
+  expect((await restored.ask(NEXT)).status).toBe(503)
 })

@@ -51,6 +51,14 @@ test('a restored session that is reloaded afterwards finds nothing', () => {
   expect(takeAnswers('shop')).toEqual({})
 })
 
+test('an app that looks only after such a reload finds it: nobody has cleared it before', () => {
+  load('navigate')
+  leaveAnswers('shop', { orders: 'k1' })
+  load('back_forward')
+  load('reload')
+  expect(takeAnswers('shop')).toEqual({ orders: 'k1' })
+})
+
 test('a page that was killed has left nothing, and its reloaded copy finds nothing', () => {
   load('navigate')
   leaveAnswers('shop', { orders: 'k1' })

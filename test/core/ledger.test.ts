@@ -144,6 +144,28 @@ describe('two ledgers that answer at one address', () => {
     expect(b.next).toBe(1)
   })
 
+  test('and answer in turn stop a device once: it does not drop one for the other', () => {
+    const [a, b] = [new Server('a'), new Server('b')]
+    const d = new Device('d').ask(a)
+    for (const name of ['b', 'a', 'b', 'a']) d.state = hear(d.state, { tag: TAG, name }, NOW)
+    expect(d.state).toMatchObject({
+      stopped: { by: 'b', numbers: 2 },
+      ranges: [{ from: 1, to: 2 }],
+    })
+    expect(d.ask(b).ask(a).issue()).toBeUndefined()
+    expect([a.next, b.next]).toEqual([3, 1])
+  })
+
+  test('and that each device hears one alone of: numbers come twice (8 steps)', () => {
+    const [d, e] = [new Device('d').ask(new Server('a')), new Device('e').ask(new Server('b'))]
+    d.issueAll()
+    e.issueAll()
+    expect(twice(d, e)).toEqual([1, 2])
+    // Whichever of them hears the other one later stops then.
+    d.state = hear(d.state, { tag: TAG, name: 'b' }, NOW)
+    expect(d.state.stopped).toMatchObject({ by: 'b' })
+  })
+
   test('keep what the first granted: nothing is dropped, and nothing goes back', () => {
     const [a, b] = [new Server('a'), new Server('b')]
     const [d] = devicesOf(a)
@@ -234,6 +256,27 @@ describe('starting over', () => {
       gaps: { ledger: 2 },
     })
     expect(d.claim()).toMatchObject({ lastMax: 2, ledgers: { A: 'b' } })
+  })
+
+  test('leaves a late answer of the first one unused (8 steps to a number twice)', () => {
+    const a = new Server('a')
+    const [d, e] = devicesOf(a)
+    const late = a.answer(d.issueAll().claim()!)
+    d.state = startOver(hear(d.state, { tag: TAG, name: 'b' }, NOW), NOW)
+    d.ask(new Server('b', 5)).hear(late).issueAll()
+    e.issueAll()
+    expect(d.issued).toEqual([1, 2, 5, 6])
+    expect(d.state.stopped).toBeUndefined()
+    expect(twice(d, e)).toEqual([])
+  })
+
+  test('while others hold higher numbers of the first one makes numbers twice', () => {
+    const [d, e] = devicesOf(new Server('a'))
+    d.issueAll()
+    d.state = startOver(hear(d.state, { tag: TAG, name: 'b' }, NOW), NOW)
+    d.ask(new Server('b', d.claim()!.lastMax + 1)).issueAll()
+    e.issueAll()
+    expect(twice(d, e)).toEqual([3, 4])
   })
 
   test('changes nothing where no second ledger has answered', () => {

@@ -5,6 +5,7 @@
 import { TOO_MANY } from '../../src/core/wire.js'
 import type { Reply, Request } from './network.js'
 import type { Random } from './random.js'
+import type { SharedCache } from './shared-cache.js'
 
 /** Probabilities per request. */
 export interface GatewayFaults {
@@ -44,6 +45,8 @@ const SIGN_IN: Reply = {
 
 export class Gateway {
   faults: GatewayFaults = { ...NO_GATEWAY }
+  /** A cache that ignores the query of addresses, while there is one. */
+  cache: SharedCache | undefined
   readonly #random: Random
   readonly #hit: (fault: string) => void
   /** Called with each claim that it refuses for good: its device forgets that claim. */
@@ -81,6 +84,11 @@ export class Gateway {
       this.#hit('answer came again')
       return before
     }
+    const kept = this.cache?.answer(request)
+    if (kept) {
+      this.#hit(kept.isOfAnother ? 'answer of another claim' : 'own answer out of a shared cache')
+      return kept
+    }
     if (this.#largest !== undefined && sizeOf(request) > this.#largest) {
       this.#hit('refused for its size')
       this.#refused(claimOf(request))
@@ -95,6 +103,7 @@ export class Gateway {
       this.#hit('answer replaced by HTML')
       return SIGN_IN
     }
+    this.cache?.keep(request, reply)
     if (isClaim(request) && reply.status < 300) this.#answers.set(request.url.href, reply)
     return reply
   }

@@ -30,6 +30,8 @@ export interface Reply {
   body: string
   /** The ledger that has answered, for the records of a simulation only. */
   ledger?: string
+  /** A cache gives it in place of the answer to this request. For the records, too. */
+  isOfAnother?: boolean
 }
 
 export interface Server {
@@ -223,12 +225,16 @@ export class Network {
   }
 }
 
-/** Neither a refusal nor a page in HTML. */
+/** Neither a refusal, nor a page in HTML, nor the answer to another request. */
 const isSound = (reply: Reply | undefined): boolean =>
-  reply !== undefined && reply.status < 300 && reply.headers?.['Content-Type'] !== 'text/html'
+  reply !== undefined &&
+  reply.status < 300 &&
+  reply.headers?.['Content-Type'] !== 'text/html' &&
+  !reply.isOfAnother
 
 /** The node that granted what the reply says: a cache may answer for another one. */
-const nodeIn = ({ body }: Reply): string | undefined => /"ServerTag":"(\w+)"/.exec(body)?.[1]
+const nodeIn = ({ body, isOfAnother }: Reply): string | undefined =>
+  isOfAnother ? undefined : /"ServerTag":"(\w+)"/.exec(body)?.[1]
 
 /** A request, as a schedule prints it. */
 const describe = ({ method, url: { pathname, searchParams }, body }: Request): string => {

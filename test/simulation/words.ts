@@ -16,6 +16,7 @@ import type { Profile } from './profile.js'
 import { createRandom, type Random } from './random.js'
 import { region } from './regions.js'
 import { renewSecret } from './renew-secret.js'
+import { cache } from './shared-cache.js'
 import type { Simulation } from './simulation.js'
 
 export interface Word {
@@ -31,6 +32,7 @@ export interface Word {
 
 const WORDS = {
   bound,
+  cache,
   region,
   'clock-with-disk': clockWithDisk,
   'dead-connection': deadConnection,
