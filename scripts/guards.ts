@@ -490,6 +490,8 @@ export const GUARDS: Guard[] = [
     'client/late-storage',
   ),
 
+  guard("H36 the largest reserve that was declared is the device's", 'core/reserve'),
+
   guard('H21 a claim repeated gets the same grant', 'server/sqlite-ledger'),
   guard('H21 a file that the next start will not find takes no commit', 'server/sqlite-ledger'),
   guard(

@@ -179,9 +179,15 @@ export class Instance {
     database: string,
     separator = this.options.identityPartsSeparator,
   ): Target {
-    const { collections, reserve } = this.options
-    const ownReserve = collections[collection]?.reserve ?? reserve
-    return { database, collection, separator, reserve: ownReserve }
+    const { collections, reserve, isReserveDeclared } = this.options
+    const own = collections[collection]?.reserve
+    return {
+      database,
+      collection,
+      separator,
+      reserve: own ?? reserve,
+      ...((own !== undefined || isReserveDeclared) && { isDeclared: true }),
+    }
   }
 
   /** Parks all leases, then ends the link to the owner. */

@@ -3,6 +3,7 @@ import { type Step, stepsBetween } from '../core/activity.js'
 import type { OwnerCallbacks, Target } from '../core/contract.js'
 import type { fromFailure } from '../core/errors.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
+import { reserveOf } from '../core/reserve.js'
 import { type Segment, segmentsOf } from '../core/segments.js'
 import type { DeviceState, Gaps } from '../core/state.js'
 import type { OwnerLink } from './owner-link.js'
@@ -77,7 +78,7 @@ export function inspectionOf(
   target: Target,
   queue: LeaseQueue,
 ): Inspection {
-  const { reserve = target.reserve, issued, gaps, claim, checkedIn } = state
+  const { issued, gaps, claim, checkedIn } = state
   return {
     collection: target.collection,
     database: target.database,
@@ -85,7 +86,7 @@ export function inspectionOf(
       ...segment,
       isThisPage: segment.page === thisPage,
     })),
-    reserve,
+    reserve: reserveOf(state, target.reserve),
     issued,
     gaps,
     isClaiming: claim !== undefined,

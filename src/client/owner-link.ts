@@ -1,8 +1,8 @@
 /**
  * The page's link to the owner of the ranges: a worker, or the same code in this page when no
- * worker starts (H16). Where a worker dies or hangs, another one takes its place: its file is in the
- * browser's cache, and the code for the page may not be there without a network (H35). A call that
- * is lost with a worker is made again to the next owner; every method of the owner can be repeated.
+ * worker starts (H16). Where a worker dies or hangs, another one takes its place: its file is in
+ * the browser’s cache, and the code for the page may not be there without a network (H35). A call
+ * that is lost with a worker is made again to the next owner; every method of it can be repeated.
  */
 import { proxy, wrap } from 'comlink'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'

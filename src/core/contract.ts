@@ -20,8 +20,10 @@ export interface Target {
   database: string
   collection: string
   separator: string
-  /** Ids to keep for offline work, unless `reserve(n)` has set another target on this device. */
+  /** Ids to keep for offline work, unless this device has another target. */
   reserve: number
+  /** The app says so by an option. */
+  isDeclared?: true
 }
 
 export interface OwnerConfig {

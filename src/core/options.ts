@@ -20,7 +20,7 @@ import { utf8Length } from './utf8.js'
 export interface CollectionOptions {
   /**
    * Ids this device keeps for offline work. Default: the `reserve` option. `0` keeps nothing when
-   * the page closes.
+   * the page closes, if the device's other pages keep nothing, too.
    */
   reserve?: number
 }
@@ -44,7 +44,10 @@ export interface HiloOptions<Name extends string = string> {
    * bytes of UTF-8. Default: nothing.
    */
   device?: string
-  /** Ids this device keeps per collection for offline work, at most ten million. Default 32. */
+  /**
+   * Ids this device keeps per collection for offline work, at most ten million. Default 32. Where
+   * its pages have different options, the largest of the last seven days counts.
+   */
   reserve?: number
   /**
    * Name of the IndexedDB database. Default `'offline-hilo'`. Instances of the same name share
@@ -181,6 +184,8 @@ export type CheckedOptions = HiloOptions &
   > & {
     /** The HiLo server's; empty when there is a source. */
     url: string
+    /** The app has set the `reserve` option. */
+    isReserveDeclared?: true
   }
 
 /**
@@ -208,6 +213,7 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
       Object.entries(options).filter(([, value]) => value !== undefined),
     ) as HiloOptions),
     url: options.source ? '' : serverUrl(options.url || '/', base),
+    ...(options.reserve !== undefined && { isReserveDeclared: true }),
   }
 }
 

@@ -70,6 +70,13 @@ export interface Stop {
   numbers: number
 }
 
+/** A `reserve` option, and the last day on which a page had it, by this device's clock. */
+export interface Declared {
+  reserve: number
+  /** Since 1970. */
+  day: number
+}
+
 export interface DeviceState {
   version: typeof STATE_VERSION
   /** Free numbers, sorted. */
@@ -77,8 +84,10 @@ export interface DeviceState {
   leases: Lease[]
   offers: Offer[]
   claim?: DeviceClaim
-  /** Target set by `reserve(n)`; the option's value otherwise. */
+  /** Target set by `reserve(n)`. */
   reserve?: number
+  /** What pages have asked for by their options, lately. The largest is the target otherwise. */
+  declared?: Declared[]
   /**
    * When the last grant came, by this device's clock, and how many numbers were issued since: the
    * size of the next claim follows them.

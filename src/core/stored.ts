@@ -42,6 +42,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     offers,
     claim,
     reserve,
+    declared,
     sinceGrant,
     serverTag,
     nodes,
@@ -70,6 +71,8 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
         isCount(claim.lastMax) &&
         (claim.shown === undefined || areShown(claim.shown)))) &&
     (reserve === undefined || isCount(reserve)) &&
+    (declared === undefined ||
+      isListOf(declared, (each) => isCount(each.reserve) && isCount(each.day))) &&
     (sinceGrant === undefined ||
       (isObject(sinceGrant) && typeof sinceGrant.at === 'number' && isCount(sinceGrant.issued))) &&
     (serverTag === undefined || isText(serverTag)) &&

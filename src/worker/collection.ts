@@ -10,6 +10,7 @@ import { isNoAnswer } from '../core/failures.js'
 import { startOver } from '../core/ledger.js'
 import { nameOf } from '../core/page-exit.js'
 import { total } from '../core/range.js'
+import { declare, reserveOf } from '../core/reserve.js'
 import { enough, isLow } from '../core/sizes.js'
 import {
   type DeviceState,
@@ -481,9 +482,10 @@ export class OwnedCollection {
     const store = await this.#owner.store
     const { result, ...seen } = await store.update(this.#key, (stored, notes) => {
       this.#cancel(notes)
-      const { before, refused, ...done } = step(stored, notes, (before) => {
+      const { before, refused, ...done } = step(stored, notes, (settled) => {
+        const before = declare(settled, this.#target, this.#owner.world.date())
         if (!this.#hasToAsk(before)) this.#mayAsk = false
-        const [changed, result] = change(before, before.reserve ?? this.#target.reserve)
+        const [changed, result] = change(before, reserveOf(before, this.#target.reserve))
         return [withUse(before, changed), result]
       })
       const { state, result } = done
@@ -491,7 +493,8 @@ export class OwnedCollection {
       if (state.answered !== before.answered) this.#heard(state.answered)
       if (state.gaps.drop > before.gaps.drop) this.#notice = DROPPED
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
-      const { ranges, reserve = this.#target.reserve, gaps } = state
+      const { ranges, gaps } = state
+      const reserve = reserveOf(state, this.#target.reserve)
       const { checkedIn, serverTag, nodes, isReleased, stopped, followed } = state
       if (followed && followed !== before.followed) this.#notice = wentOn(followed)
       const shared: SharedView = {

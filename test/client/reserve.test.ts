@@ -261,6 +261,22 @@ describe('several collections', () => {
     },
   )
 
+  test('is the device’s: a page that keeps less, or none, takes nothing away', async () => {
+    const till = shop.open({ reserve: 200 }).hilo
+    await till.nextId('orders')
+    await quiet()
+    for (const options of [{}, { reserve: 15 }, { collections: { orders: { reserve: 0 } } }]) {
+      const { hilo, page } = shop.open(options)
+      await hilo.nextId('orders')
+      expect(hilo.status('orders').reserve).toBe(200)
+      page.leave()
+      await quiet()
+    }
+    await till.close()
+    shop.isDown = true
+    expect(await shop.open().hilo.nextIds('orders', 190)).toHaveLength(190)
+  })
+
   test('stay in memory where there is no storage', async () => {
     const hilo = new Hilo(
       { url: 'https://shop.example.com', name: newName() },

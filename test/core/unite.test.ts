@@ -1,4 +1,4 @@
-/** What was in memory moves into what is stored: no number gets a second owner, whatever is there. */
+/** What was in memory moves into what is stored: no number gets a second owner. */
 import { expect, test } from 'vitest'
 import { beginCheckIn, isCheckInDue, reportIn } from '../../src/core/check-in.js'
 import { addGrant, beginClaim } from '../../src/core/claim.js'
