@@ -54,9 +54,13 @@ describe.runIf(isFull)('in an empty folder, as the documentation says', () => {
     expect(existsSync(reader.path('hilo-data'))).toBe(false)
     for (const step of others) await reader.take(step)
     const { url } = reader.running.get('HILO_OPEN=true npx next start')!
+    const site = await openAppSite({ backend: url, csp: "worker-src 'self'" })
+    // The package is imported on Next's server, too.
+    expect(await (await fetch(site.url)).text()).toContain('HiloError')
     const tab = await (await openBrowser('chromium')).newPage()
-    await tab.goto(url)
+    await tab.goto(site.url)
     expect(await newOrder(tab)).toBe('orders/1-A')
+    expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
   })
 
   test('Angular', { timeout: PATIENCE }, async () => {
