@@ -126,17 +126,10 @@ describe('the first app of the documentation', () => {
     expect(await newOrder(page)).toBe('orders/2-A')
   })
 
-  test.each([
-    ...(isFull ? [{ title: 'vite-plugin-pwa', added: 'offline-pwa', afterBuild: [] }] : []),
-    {
-      title: 'a service worker by hand',
-      added: 'offline-by-hand',
-      afterBuild: ['make-service-worker.js'],
-    },
-  ])('loads and makes ids with the network off, by $title', async ({ added, afterBuild }) => {
-    const folder = newFirstApp(`${added}-app`, added)
+  test('loads and makes ids with the network off, by a service worker by hand', async () => {
+    const folder = newFirstApp('offline-by-hand-app', 'offline-by-hand')
     await apps.run(folder, 'vite', 'build')
-    if (afterBuild.length > 0) await apps.run(folder, process.execPath, ...afterBuild)
+    await apps.run(folder, process.execPath, 'make-service-worker.js')
     const { url: backend } = await startServer()
     const site = await openAppSite({ folder: join(folder, 'dist'), backend, csp: STRICT_CSP })
     const page = await (await openBrowser('chromium')).newPage()
