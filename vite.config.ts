@@ -113,6 +113,7 @@ export default defineConfig({
           exclude: [...leftOut],
           globalSetup: './test/package/pack-once.ts',
           testTimeout: 300_000,
+          hookTimeout: 120_000,
           // A framework's build uses more than one core, and its browser has to start.
           maxWorkers: isFull ? 2 : WORKERS.maxWorkers,
           ...after(2),

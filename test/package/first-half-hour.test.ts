@@ -3,26 +3,20 @@
  * folder, with both packages as they are published. Only with `CI=true`, because it fetches whole
  * frameworks.
  */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
 import { openBrowser } from '../browser/browser.js'
 import { isFull } from '../support/sizes.js'
 import { newOrder } from './new-order.js'
-import { emptyFolder, REPOSITORY } from './packed.js'
+import { REPOSITORY } from './packed.js'
 import { Reader, type Step, stepsOf } from './reader.js'
+import { newFolder } from './shop.js'
 
 /** Whole frameworks are fetched and built, on a busy machine. */
 const PATIENCE = 1_200_000
 const packed = inject('packed')
-
-/** An empty folder; gone when the test ends. */
-function newFolder(): string {
-  const folder = emptyFolder()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 async function newReader(steps: Step[]): Promise<Reader> {
   const reader = await Reader.begin(newFolder(), packed)
