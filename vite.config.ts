@@ -30,19 +30,6 @@ const EACH_FILE = { setupFiles: './test/support/each-file.ts' }
  */
 const SHARED_PROCESS = { ...EACH_FILE, isolate: false }
 
-const interop: TestProjectConfiguration = {
-  test: {
-    ...EACH_FILE,
-    name: 'interop',
-    include: ['server/test/interop/*.test.ts'],
-    globalSetup: SHARED_POSTGRES,
-    testTimeout: 120_000,
-    hookTimeout: 60_000,
-    fileParallelism: false,
-    sequence: { groupOrder: 3 },
-  },
-}
-
 /**
  * More than cores: many tests wait for a database, a browser or another process. All projects have
  * the same, because at small size they run beside each other.
@@ -68,6 +55,10 @@ const unit = {
 /** The handler in a Durable Object: see server/test/handlers.ts. */
 const inWorkerd: TestProjectConfiguration = {
   test: { ...unit, name: 'unit-workerd', include: IN_WORKERD, provide: { place: 'workerd' } },
+}
+
+const interop: TestProjectConfiguration = {
+  test: { ...unit, name: 'interop', include: ['server/test/interop/*.test.ts'] },
 }
 
 export default defineConfig({
@@ -122,9 +113,10 @@ export default defineConfig({
           exclude: [...leftOut],
           globalSetup: './test/package/pack-once.ts',
           testTimeout: 300_000,
-          ...WORKERS,
+          hookTimeout: 120_000,
+          // A framework's build uses more than one core, and its browser has to start.
+          maxWorkers: isFull ? 2 : WORKERS.maxWorkers,
           ...after(2),
-          fileParallelism: !isFull,
         },
       },
       ...(hasInterop ? [interop] : []),

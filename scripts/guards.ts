@@ -196,7 +196,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H13 what a forgotten claim has shown is shown again as it was',
     'core/check-in',
-    'return rest',
+    'if (!shown || shown) return rest',
   ),
   guard('H11 an answer that came before is not added again', 'core/claim'),
   guard(
@@ -574,7 +574,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H23 an error keeps its code',
     'core/errors',
-    `const { message, status, retryAfter, noAnswer, isTooMany, cause } = error
+    `const { message, status, retryAfter, noAnswer, isTooMany, ledger, cause } = error
      const code = 'storage-failed'`,
   ),
 

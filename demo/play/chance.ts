@@ -28,7 +28,7 @@ const WEIGHTS: readonly [kind: RegExp, weight: number][] = [
 ]
 
 /** Undefined for an event of no known kind. */
-export function kindOf(event: string): number | undefined {
+function kindOf(event: string): number | undefined {
   const kind = WEIGHTS.findIndex(([pattern]) => pattern.test(event))
   return kind < 0 ? undefined : kind
 }

@@ -3,7 +3,7 @@ import type { OwnEvent, Plan } from './run.js'
 import { isStory } from './stories.js'
 
 /** The grant of a claim is lost at once: what the guards are for shows from the beginning. */
-export const FIRST_PLAN: Plan = { story: 'network', seed: 27, own: [] }
+const FIRST_PLAN: Plan = { story: 'network', seed: 27, own: [] }
 export const HIGHEST_SEED = 999_999
 
 /** @example `#story=network&seed=7&own=12.3_40.0`: the user chose events 12 and 40 */

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { complaintsAbout } from './axe.js'
 import { syncInBackground } from './chromium.js'
-import { create, idsIn, openDesk, openTab, seen, status, switchTo } from './desk-page.js'
+import { create, openDesk, seen, status, switchTo } from './desk-page.js'
 
 test('online, an order gets its final id at once and reaches the table, customer too', async () => {
   const { page, table, counts } = await openDesk()
@@ -43,19 +43,6 @@ test('offline by the switch, orders wait, survive a reload, and are sent once on
   expect((await table()).map(({ id }) => id)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
 })
 
-test('when the browser says that it is offline, the desk sends no request', async () => {
-  const { page, context, table } = await openDesk()
-  await create(page, 'Harbour Café')
-  await seen(page, 'orders/1-A', 'sent')
-  await context.setOffline(true)
-  await status(page, 'No network')
-  await page.click('#ten')
-  await seen(page, 'orders/11-A', 'waiting')
-  await context.setOffline(false)
-  await status(page, 'Every order is in the server’s table')
-  expect(await table()).toHaveLength(11)
-})
-
 test('the smallest demo makes an id', async () => {
   const { page, url } = await openDesk()
   await page.goto(`${url}/demo/minimal/`)
@@ -78,20 +65,6 @@ test('after a visit the desk loads without its server, and its orders are sent l
   // Every tab is closed: the service worker sends.
   await syncInBackground(await context.newPage(), url, 'orders')
   await expect.poll(async () => (await table()).length, { timeout: 30_000 }).toBe(2)
-})
-
-test('two tabs that storm, one of which is killed, make no id twice', async () => {
-  const { page: first, context, url, counts } = await openDesk()
-  const second = await openTab(context, url)
-  for (const page of [first, second]) await page.click('#storm')
-  await second.click('#kill')
-  await first.click('#ten')
-  for (const page of [first, second]) await status(page, 'Every order is in the server’s table')
-  await first.waitForSelector('[data-figure="duplicates"] dd:text("0")')
-  expect((await counts()).orders).toMatchObject({ refused: 0 })
-  const ids = await idsIn(first)
-  expect(ids.length).toBeGreaterThan(10)
-  expect(new Set(ids).size).toBe(ids.length)
 })
 
 test('receipts are consecutive, offline too; an open one is there after a crash', async () => {

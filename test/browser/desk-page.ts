@@ -46,7 +46,7 @@ export async function openDesk() {
   return { ...server, table, context, page: await openTab(context, server.url) }
 }
 
-export async function openTab(context: BrowserContext, url: string): Promise<Page> {
+async function openTab(context: BrowserContext, url: string): Promise<Page> {
   const page = await context.newPage()
   page.setDefaultTimeout(20_000)
   page.on('pageerror', (error) => expect.unreachable(`the page threw ${error}`))
@@ -72,4 +72,3 @@ export async function switchTo(page: Page, to: 'online' | 'offline'): Promise<vo
 export const seen = (page: Page, id: string, state: string) =>
   page.waitForSelector(`.order[data-id="${id}"][data-state="${state}"]`)
 export const status = (page: Page, text: string) => page.waitForSelector(`#status:text("${text}")`)
-export const idsIn = (page: Page) => page.locator('.order .id').allTextContents()

@@ -3,9 +3,8 @@
  * offline, and none of them twice.
  */
 import { describe, expect, test } from 'vitest'
-import { leave, openBrowser, openLastingBrowser } from './browser.js'
+import { openBrowser } from './browser.js'
 import { testedEngines } from './engines.js'
-import { readyToGiveBack } from './ids.js'
 import { openSite } from './site.js'
 
 const numberOf = (id: string) => Number(/^orders\/(\d+)-A$/.exec(id)?.[1])
@@ -22,17 +21,6 @@ const nextIds = (count: number) => window.hilo.nextIds('orders', count)
 const available = () => window.hilo.status('orders').available
 
 describe.each(testedEngines())('in $title', ({ name }) => {
-  test('the first ids of a collection are orders/1-A, orders/2-A, orders/3-A', async () => {
-    const site = await openSite()
-    const page = await (await openBrowser(name)).newPage()
-    await page.goto(site.url())
-    expect([
-      await page.evaluate(nextId),
-      await page.evaluate(nextId),
-      await page.evaluate(nextId),
-    ]).toEqual(ids(1, 3))
-  })
-
   test('a reload goes on where the page stopped', async () => {
     const site = await openSite()
     const page = await (await openBrowser(name)).newPage()
@@ -79,26 +67,6 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect([...before, ...(await page.evaluate(nextIds, 10))]).toEqual(ids(1, 20))
   })
 
-  test('two offline pages, a reserve of 1,020 ids: each makes 500 of them at once', async () => {
-    const site = await openSite()
-    const browser = await openBrowser(name)
-    const pages = [await browser.newPage(), await browser.newPage()]
-    for (const page of pages) {
-      await page.goto(site.url({ collections: { orders: { reserve: 1_020 } } }))
-      await page.evaluate(() => window.hilo.ready)
-    }
-    await site.server.stop()
-    const made = await Promise.all(
-      pages.map((page) =>
-        page.evaluate(() =>
-          Promise.all(Array.from({ length: 500 }, () => window.hilo.nextId('orders'))),
-        ),
-      ),
-    )
-    expect(made.flat().every((id) => numberOf(id) >= 1)).toBe(true)
-    expect(new Set(made.flat()).size).toBe(1_000)
-  })
-
   test('a page that comes out of the back/forward cache makes no id of another page', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
@@ -120,64 +88,5 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     made.push(...(await page.evaluate(nextIds, 40)), ...(await other.evaluate(nextIds, 5)))
     expect(made.every((id) => numberOf(id) >= 1)).toBe(true)
     expect(new Set(made).size).toBe(90)
-  })
-
-  test('a page that closes gives back to the server what exceeds the reserve', async () => {
-    const site = await openSite()
-    const browser = await openBrowser(name)
-    const url = site.url({ collections: { orders: { reserve: 0 } } })
-    let page = await browser.newPage()
-    await page.goto(url)
-    expect(await page.evaluate(nextIds, 5)).toEqual(ids(1, 5))
-    await expect
-      .poll(
-        async () => (await page.evaluate(available)) === (await site.server.max('orders')) - 5,
-        PATIENCE,
-      )
-      .toBe(true)
-    await page.evaluate(() => window.hilo.warm('orders', 20))
-    expect(await site.server.max('orders')).toBeGreaterThan(20)
-    const returns = () =>
-      site.requests.filter(({ path, status }) => path.includes('/return') && status > 0).length
-    const closePage = async () => {
-      await page.evaluate(readyToGiveBack, 0)
-      const before = returns()
-      await leave(page, name, site.url({ name: 'elsewhere' }))
-      await expect.poll(returns, PATIENCE).toBeGreaterThan(before)
-      const max = await site.server.max('orders')
-      if (max === 5) return max
-      // A check-in was under way, whose answer made another token: the give-back under the old one
-      // is void, and what it named is the next page's.
-      page = await browser.newPage()
-      await page.goto(url)
-      return max
-    }
-    await expect.poll(closePage, PATIENCE).toBe(5)
-  })
-
-  test('a browser killed at work and started again goes on, and makes no id twice', async () => {
-    const site = await openSite()
-    const browser = await openLastingBrowser(name)
-    const heard: string[] = []
-    for (let round = 1; round <= 4; round++) {
-      if (round > 1) await browser.restart()
-      const page = await browser.newPage()
-      await page.goto(site.url({ collections: { orders: { reserve: 2_000 } } }))
-      if (round === 1) {
-        await page.evaluate(() => window.hilo.ready)
-        await site.server.stop()
-      }
-      const hearing = (async () => {
-        for (;;) heard.push(...(await page.evaluate(nextIds, 7)))
-      })()
-      const isOver = expect(hearing).rejects.toThrow(/closed|crashed|detached|disconnected/i)
-      await expect
-        .poll(() => heard.length, { ...PATIENCE, interval: 5 })
-        .toBeGreaterThanOrEqual(round * 100)
-      await browser.kill()
-      await isOver
-    }
-    expect(heard.every((id) => numberOf(id) >= 1)).toBe(true)
-    expect(new Set(heard).size).toBe(heard.length)
   })
 })

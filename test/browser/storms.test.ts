@@ -1,10 +1,10 @@
 /**
- * Many pages, many reloads and several devices at once: every id is another one, and what is lost
- * on the way is counted.
+ * Many pages at once, and many reloads: every id is another one, and what is lost on the way is
+ * counted.
  */
 import { describe, expect, test } from 'vitest'
 import { sizeOf } from '../support/sizes.js'
-import { openBrowser, openLastingBrowser, type TestPage } from './browser.js'
+import { openBrowser, type TestPage } from './browser.js'
 import { testedEngines } from './engines.js'
 import { askAgain, available, expectDistinct, nextId, numberOf, status } from './ids.js'
 import { openSite, type Site } from './site.js'
@@ -60,9 +60,6 @@ async function gapsOf(
   )
 }
 
-/** What a page may hold when nothing happens, and may lose. */
-const AT_REST = 16
-
 const report = (what: string, gaps: number) =>
   console.log(`${what}: ${gaps} ${gaps === 1 ? 'gap' : 'gaps'}`)
 
@@ -102,21 +99,4 @@ describe.each(testedEngines())('in $title', ({ name, title }) => {
     report(`${title}, ${RELOADS} reloads`, highest - RELOADS)
     expect(highest).toBe(RELOADS)
   }, 300_000)
-
-  test('two devices that make ids at the same time make different ones', async () => {
-    const site = await openSite()
-    const devices = [await openLastingBrowser(name), await openLastingBrowser(name)]
-    const pages = await Promise.all(devices.map((device) => device.newPage()))
-    await Promise.all(pages.map((page) => page.goto(site.url())))
-    const made: string[] = []
-    for (let turn = 0; turn < 5; turn++) {
-      const [first, second] = await Promise.all(pages.map((page) => page.evaluate(makeAtOnce, 300)))
-      made.push(...first!, ...second!, await pages[0]!.evaluate(nextId))
-    }
-    expect(made).toHaveLength(5 * 601)
-    expectDistinct(made)
-    const gaps = () => gapsOf(site, made, pages)
-    await expect.poll(gaps, { timeout: 20_000 }).toBeLessThanOrEqual(2 * AT_REST)
-    report(`${title}, two devices`, await gaps())
-  })
 })

@@ -3,26 +3,20 @@
  * folder, with both packages as they are published. Only with `CI=true`, because it fetches whole
  * frameworks.
  */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
 import { openBrowser } from '../browser/browser.js'
 import { isFull } from '../support/sizes.js'
 import { newOrder } from './new-order.js'
-import { emptyFolder, REPOSITORY } from './packed.js'
+import { REPOSITORY } from './packed.js'
 import { Reader, type Step, stepsOf } from './reader.js'
+import { newFolder } from './shop.js'
 
 /** Whole frameworks are fetched and built, on a busy machine. */
 const PATIENCE = 1_200_000
 const packed = inject('packed')
-
-/** An empty folder; gone when the test ends. */
-function newFolder(): string {
-  const folder = emptyFolder()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
 
 async function newReader(steps: Step[]): Promise<Reader> {
   const reader = await Reader.begin(newFolder(), packed)
@@ -54,9 +48,13 @@ describe.runIf(isFull)('in an empty folder, as the documentation says', () => {
     expect(existsSync(reader.path('hilo-data'))).toBe(false)
     for (const step of others) await reader.take(step)
     const { url } = reader.running.get('HILO_OPEN=true npx next start')!
+    const site = await openAppSite({ backend: url, csp: "worker-src 'self'" })
+    // The package is imported on Next's server, too.
+    expect(await (await fetch(site.url)).text()).toContain('HiloError')
     const tab = await (await openBrowser('chromium')).newPage()
-    await tab.goto(url)
+    await tab.goto(site.url)
     expect(await newOrder(tab)).toBe('orders/1-A')
+    expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
   })
 
   test('Angular', { timeout: PATIENCE }, async () => {

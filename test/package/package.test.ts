@@ -2,7 +2,7 @@
  * The packages as they are published: packed, installed into fresh apps, built by each bundler, and
  * run in a browser under a strict policy. Only Vite, and no bundler at all, without `CI=true`.
  */
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
@@ -96,29 +96,6 @@ test.each([...APPS, ...(isFull ? BUNDLED : [])])(
   },
 )
 
-describe.runIf(isFull)('Next', () => {
-  beforeAll(() => apps.run('next', 'next', 'build'), 300_000)
-
-  test('builds without opening the ledger of its route', () => {
-    expect(existsSync(join(apps.folder, 'next/hilo-data'))).toBe(false)
-  })
-
-  test('has a client component that makes ids, and may import it on its server', async () => {
-    await apps.run('next', 'offline-hilo-server', 'init', '--data', 'hilo-data')
-    const { url: next } = await startProgram('next', ['start', '--port', '0'], {
-      cwd: join(apps.folder, 'next'),
-      env: { HILO_OPEN: 'true' },
-    })
-    const site = await openAppSite({ backend: next, csp: "worker-src 'self'" })
-    expect(await (await fetch(site.url)).text()).toContain('HiloError')
-    const page = await (await openBrowser('chromium')).newPage()
-    await page.goto(site.url)
-    expect(await newOrder(page)).toBe('orders/1-A')
-    expect(await newOrder(page)).toBe('orders/2-A')
-    expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
-  })
-})
-
 describe('the first app of the documentation', () => {
   /** @param added a folder with files of its own, which are put over those of the first app */
   function newFirstApp(name: string, added?: string): string {
@@ -135,7 +112,7 @@ describe('the first app of the documentation', () => {
     const server = await startServer()
     const config = join(folder, 'vite.config.ts')
     writeFileSync(config, readFileSync(config, 'utf8').replace('http://127.0.0.1:8080', server.url))
-    const vite = await startProgram('vite', ['--port', '0'], { cwd: folder })
+    const vite = await startProgram('vite', ['--port', '0'], folder)
     const site = await openAppSite({ backend: vite.url, csp: "worker-src 'self'" })
     const page = await (await openBrowser('chromium')).newPage()
     await page.goto(site.url)
@@ -149,17 +126,10 @@ describe('the first app of the documentation', () => {
     expect(await newOrder(page)).toBe('orders/2-A')
   })
 
-  test.each([
-    ...(isFull ? [{ title: 'vite-plugin-pwa', added: 'offline-pwa', afterBuild: [] }] : []),
-    {
-      title: 'a service worker by hand',
-      added: 'offline-by-hand',
-      afterBuild: ['make-service-worker.js'],
-    },
-  ])('loads and makes ids with the network off, by $title', async ({ added, afterBuild }) => {
-    const folder = newFirstApp(`${added}-app`, added)
+  test('loads and makes ids with the network off, by a service worker by hand', async () => {
+    const folder = newFirstApp('offline-by-hand-app', 'offline-by-hand')
     await apps.run(folder, 'vite', 'build')
-    if (afterBuild.length > 0) await apps.run(folder, process.execPath, ...afterBuild)
+    await apps.run(folder, process.execPath, 'make-service-worker.js')
     const { url: backend } = await startServer()
     const site = await openAppSite({ folder: join(folder, 'dist'), backend, csp: STRICT_CSP })
     const page = await (await openBrowser('chromium')).newPage()
@@ -201,9 +171,9 @@ const startServer = () =>
 async function startProgram(
   program: string,
   args: string[],
-  { env = {}, cwd }: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
+  cwd?: string,
 ): Promise<{ url: string; kill(): Promise<void> }> {
-  const environment = { NO_COLOR: '1', FORCE_COLOR: undefined, ...env }
+  const environment = { NO_COLOR: '1', FORCE_COLOR: undefined }
   const { ready, kill } = await start(
     apps.bin(program),
     args,

@@ -21,7 +21,7 @@ export const leftOut = !isFull
 /** An empty folder; gone when the test ends. */
 export function newFolder(): string {
   const folder = emptyFolder()
-  // webpack and what it needs are thousands of files.
+  // A framework and what it needs are thousands of files.
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }), 120_000)
   return folder
 }

@@ -1,14 +1,40 @@
 /**
- * The order in which files of tests run: first those that wait most, so that others use the cores
- * meanwhile. Those of one project stand together: they share processes.
+ * The order in which files of tests run: first those that take minutes at full size, because one of
+ * them that begins late runs alone at the end. Then those that wait most, so that others use the
+ * cores meanwhile. Those of one project stand together: they share processes.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { isFull } from './sizes.js'
 
-const PROJECTS = ['browser', 'package', 'unit-workerd', 'unit-isolated', 'unit']
+const PROJECTS = ['browser', 'package', 'interop', 'unit-workerd', 'unit-isolated', 'unit']
+
+/** Each took more than 70 seconds. */
+const LONGEST = [
+  'test/browser/crashes.test.ts',
+  'test/browser/forks.test.ts',
+  'test/browser/series.test.ts',
+  'test/browser/storms.test.ts',
+  'test/package/package.test.ts',
+  'test/package/first-half-hour.test.ts',
+  'server/test/interop/hibernate.test.ts',
+  'test/model/model.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/processes/power-cut.test.ts',
+  'server/test/crash.test.ts',
+  'test/model/one-page.test.ts',
+  'test/processes/processes.test.ts',
+  'server/test/region/kills.test.ts',
+  'server/test/durable-object/ledger.test.ts',
+  'server/test/region/etcd.test.ts',
+  'server/test/pgbouncer.test.ts',
+]
 
 export class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const placeOf = ({ project }: TestSpecification) => PROJECTS.indexOf(project.name)
+    const placeOf = ({ project, moduleId }: TestSpecification) => {
+      const long = isFull ? LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`)) : -1
+      return long < 0 ? PROJECTS.indexOf(project.name) : long - LONGEST.length
+    }
     return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b))
   }
 }

@@ -108,6 +108,19 @@ describe('a claim', () => {
     expect(answers.map((answer) => must(answer).view.free)).toEqual([32, 32, 32])
   })
 
+  test('that is under way in the background is not begun again, and nothing is told', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = () => new Promise(() => {})
+    const { owner, views } = ownerIn(world)
+    await lease(owner, 1)
+    await flush()
+    const told = views.length
+    await lease(owner, 1)
+    await flush()
+    expect(views).toHaveLength(told)
+    expect(world.source.claims).toHaveLength(1)
+  })
+
   test('is not sent when another tab has claimed enough in the meantime', async () => {
     const store = new DiskStore()
     const source = new FakeSource()

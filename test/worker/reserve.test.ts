@@ -30,6 +30,22 @@ describe('in the background', () => {
     expect((await world.stored()).ranges).toMatchObject([{ from: 18, to: 32 }, { from: 33 }])
   })
 
+  test('what a page did not get is asked for once, also while a check-in is late', async () => {
+    const world = new FakeWorld()
+    must(await ownerIn(world).owner.claim(target, 32))
+    let answer = () => {}
+    world.source.onCheckIn = () => new Promise<void>((resolve) => (answer = resolve))
+    world.source.onClaim = fail(new HiloError('server-refused', 'No.', { status: 403 }))
+    world.source.claims.length = 0
+    const leased = lease(ownerIn(world).owner, 40)
+    await world.pass(1_000)
+    expect((await leased).view.isClaiming).toBe(true)
+    await flush()
+    answer()
+    await flush()
+    expect(world.source.claims).toHaveLength(1)
+  })
+
   test('nothing is claimed for a reserve of 0', async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)

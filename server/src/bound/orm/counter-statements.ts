@@ -25,7 +25,8 @@ import {
 const MAX_STEPS = 1_000_000n
 
 /**
- * Takes up to `blocks` blocks; fewer, or none, where the id column ends.
+ * Takes `blocks` blocks, and more until they have `ids` ids: the value that a counter starts with
+ * may stand for one id, or none. Fewer, or none, where the id column ends.
  * @param floor only ids above it may come
  * @throws CounterUnusable
  */
@@ -33,6 +34,7 @@ export async function takeBlocks(
   query: Query,
   binding: Counter,
   blocks: number,
+  ids: number,
   floor: number,
 ): Promise<Span[]> {
   const values = isSequence(binding.place)
@@ -45,10 +47,10 @@ export async function takeBlocks(
         'went backwards. Nothing was granted. Find out who set it back, then raise it: ' +
         'offline-hilo-server adopt.',
     )
-  // The value that a counter starts with may stand for no id.
-  return values.length > 0 && sizeOf(spans) === 0
-    ? takeBlocks(query, binding, blocks, floor)
-    : spans
+  const missing = ids - sizeOf(spans)
+  if (missing <= 0 || values.length === 0) return spans
+  const more = Math.ceil(missing / Number(binding.blocks.size))
+  return [...spans, ...(await takeBlocks(query, binding, more, missing, floor))]
 }
 
 /** The value that the next take gets. Where a row is missing: what its first take will get. */

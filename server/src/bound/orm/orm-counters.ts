@@ -82,7 +82,7 @@ function ormCounters(ledger: string, bindings: Bindings<Relation>): OrmCounters 
       await refuseContradiction(query, ledger, binding, key)
       const count = paced(binding, Math.ceil(missing / Number(binding.blocks.size)))
       return {
-        fresh: await explained(binding, () => takeBlocks(query, binding, count, above)),
+        fresh: await explained(binding, () => takeBlocks(query, binding, count, missing, above)),
         isAtEnd,
       }
     },
