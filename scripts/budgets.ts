@@ -13,8 +13,8 @@ export interface Limits {
  * why a goal is not reached.
  */
 export const ENTRIES: (Limits & { name: string; file: string })[] = [
-  { name: 'page', file: 'client/index.js', budget: 14.85 * kB, goal: 11.9 * kB },
-  { name: 'worker', file: 'worker/entry.js', budget: 21.05 * kB, goal: 14.8 * kB },
+  { name: 'page', file: 'client/index.js', budget: 14.95 * kB, goal: 11.9 * kB },
+  { name: 'worker', file: 'worker/entry.js', budget: 21.3 * kB, goal: 14.8 * kB },
   { name: 'inspector', file: 'inspector/index.js', budget: 9 * kB },
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
@@ -28,5 +28,5 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 export const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1000 * kB },
-  { ...SERVER_PACKAGE, budget: 604 * kB },
+  { ...SERVER_PACKAGE, budget: 606 * kB },
 ]
