@@ -477,6 +477,7 @@ export const GUARDS: Guard[] = [
   guard('H35 what two grants hold is not taken over', 'core/unite'),
   guard('H35 a page keeps what it was leased in memory', 'core/unite', 'leases: stored.leases'),
   guard('H35 what a page may have given back is not free', 'core/unite', 'offers: stored.offers'),
+  guard('H35 what a ledger grants that the device has left stays out', 'core/unite'),
   guard('H35 to take over the grants of a ledger is to hear it', 'core/unite', 'return united'),
   guard('H35 a storage in memory shows no token', 'core/unite'),
   guard(

@@ -14,7 +14,9 @@ export function unite(stored: DeviceState, apart: DeviceState, date: number): De
   // guard: H35 what two grants hold is not taken over
   if (everything(apart).some((range) => everything(stored).some((other) => overlaps(range, other))))
     return stored
-  const { gaps, ledgers } = stored
+  const { gaps, ledgers, former = [] } = stored
+  // guard: H35 what a ledger grants that the device has left stays out
+  if (Object.values(apart.ledgers ?? {}).some((name) => former.includes(name))) return stored
   const sinceGrant = apart.sinceGrant ?? stored.sinceGrant
   const serverTag = apart.serverTag ?? stored.serverTag
   const nodes = [...new Set([...(stored.nodes ?? []), ...(apart.nodes ?? [])])].slice(0, 2)

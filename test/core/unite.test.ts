@@ -90,6 +90,11 @@ test('of another ledger, the device stops: it has heard two', () => {
   expect(stopped).toMatchObject({ of: 'one', by: 'two', tag: 'A' })
 })
 
+test('of a ledger that the device has left, nothing is taken over', () => {
+  const moved = { ...stored, former: ['two'] }
+  expect(unite(moved, { ...apart, ledgers: { A: 'two' } }, NOW)).toBe(moved)
+})
+
 test('in memory no token is shown', () => {
   const { claim } = beginClaim({ ...apart, ranges: [] }, 'claim', 32, 32, NOW)
   expect(claim!.shown).toBeUndefined()
