@@ -13,7 +13,7 @@ import type { Outcome } from './simulate.js'
  */
 const FROM = 1
 const SCHEDULES = sizeOf('SCHEDULES')
-const TIMEOUT = 120_000 + SCHEDULES * 200
+const TIMEOUT = 120_000 + SCHEDULES * 600
 
 describe('simulation', () => {
   it('one seed always makes the same schedule, whatever its process played before', async () => {
