@@ -10,10 +10,6 @@ const PROJECTS = ['browser', 'package', 'interop', 'unit-workerd', 'unit-isolate
 
 /** Each took more than 70 seconds. */
 const LONGEST = [
-  'test/browser/crashes.test.ts',
-  'test/browser/forks.test.ts',
-  'test/browser/series.test.ts',
-  'test/browser/storms.test.ts',
   'test/package/package.test.ts',
   'test/package/first-half-hour.test.ts',
   'server/test/interop/hibernate.test.ts',
