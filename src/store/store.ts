@@ -10,4 +10,4 @@ export type {
   SeriesStore,
   SeriesTransaction,
 } from '../core/series-store.js'
-export type { DeviceState, Note, Stop } from '../core/state.js'
+export type { Declared, DeviceState, Note, Stop } from '../core/state.js'
