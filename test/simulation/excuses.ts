@@ -90,6 +90,10 @@ export const TWICE = allowed({
   // Two ledgers.
   'granted by two ledgers': [WHY, 'Two ledgers that answer at one address grant the same numbers.'],
   'issued by devices of two ledgers': [WHY, 'Devices that each hear only one of them cannot know.'],
+  'issued from memory by a device that has stopped': [
+    WHY,
+    'A page whose storage has not opened yet does not know that its device has stopped.',
+  ],
   'a receipt of two ledgers': [WHY, 'Each ledger gives the letters of series by itself, too.'],
   // Series.
   'a receipt of two copies, one of which was told': [
