@@ -38,7 +38,9 @@ export function createOwner(world: World): Owner {
   }
 
   async function askStorageKind(): Promise<void> {
-    storage = await world.storageKind().catch(() => storage)
+    const kind = await world.storageKind().catch(() => storage)
+    // Meanwhile it may have turned out that the storage does not open.
+    if (storage !== 'opening' && storage !== 'memory') storage = kind
   }
 
   /** Until now, ids were in memory. */
@@ -202,7 +204,7 @@ export function createOwner(world: World): Owner {
       for (const { checkIns } of databases.values()) checkIns.reportNow()
     },
     async retryNow() {
-      if (storage !== 'memory') await askStorageKind()
+      await askStorageKind()
       for (const each of collections.values()) each.retryNow()
     },
   }

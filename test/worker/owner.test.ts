@@ -419,6 +419,26 @@ describe('storage', () => {
     ])
   })
 
+  test('that does not open is memory, whatever the browser promises meanwhile', async () => {
+    const world = new FakeWorld({ store: new MemoryStore() })
+    let [fail, promise] = [() => {}, () => {}]
+    world.openStore = () =>
+      new Promise((resolve) => {
+        fail = () => resolve(world.store)
+      })
+    world.storageKind = () =>
+      new Promise((resolve) => {
+        promise = () => resolve('persistent')
+      })
+    const { owner } = ownerIn(world)
+    owner.retryNow()
+    fail()
+    await flush()
+    promise()
+    await flush()
+    expect((await lease(owner, 0)).view.storage).toBe('memory')
+  })
+
   test('that the browser may evict is reported, and when it no longer may', async () => {
     const world = new FakeWorld()
     const { owner, views } = ownerIn(world)
