@@ -98,7 +98,8 @@ export default defineConfig({
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           exclude: [...leftOut],
-          testTimeout: 120_000,
+          // Four Firefoxes beside each other on two cores: a start alone can take half a minute.
+          testTimeout: 300_000,
           hookTimeout: 120_000,
           ...WORKERS,
           ...after(1),
