@@ -9,6 +9,7 @@ import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
 import { VERSION } from '../core/version.js'
 import { Connection, LOST } from './connection.js'
+import { isPrerendering, onActivation } from './prerender.js'
 
 type Method =
   | 'exchange'
@@ -33,8 +34,8 @@ export class OwnerLink {
   readonly #options: LinkOptions
   #owners = 0
   #connection: Promise<Connection> | undefined
-  /** Of a worker that has not answered yet. */
-  #starting: Connection | undefined
+  /** A worker that has not answered yet, or a page that its user has not seen yet. */
+  #starting: Pick<Connection, 'end'> | undefined
   /** The app's switch, for owners that come later. */
   #isOnline = true
   #isWatched = false
@@ -118,8 +119,16 @@ export class OwnerLink {
   }
 
   #start(): Promise<Connection> {
+    if (isPrerendering()) return this.#whenActivated().then(() => this.#start())
     const { spawn } = this.#options
     return spawn ? this.#connectWorker(spawn) : this.#connectHere()
+  }
+
+  #whenActivated(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#starting = { end: reject }
+      onActivation(resolve)
+    })
   }
 
   /** A second worker that is lost may have the same reason, which the page has not. */

@@ -4,12 +4,14 @@
  * in the order in which they asked. Its cost does not grow with the number of callers.
  */
 import { HiloError } from '../core/errors.js'
+import { isPrerendering, onActivation } from './prerender.js'
 
 /** How long a call may wait. */
 export interface CallOptions {
   /**
    * Milliseconds until the call rejects with `timeout`. Default: the `timeout` option. `Infinity`
-   * also waits while the device is exhausted and offline.
+   * also waits while the device is exhausted and offline. In a page that the browser prerenders,
+   * they begin when the user goes to it.
    */
   timeout?: number
   /** Aborting rejects the call with `aborted`; no id is used up. */
@@ -46,6 +48,7 @@ export class Waiters {
   /** @param left a caller's timeout has passed, or its signal was aborted */
   constructor(left: () => void) {
     this.#left = left
+    if (isPrerendering()) onActivation(() => this.#beginAgain())
   }
 
   /** How many numbers the page has to hold to serve everybody. */
@@ -160,6 +163,7 @@ export class Waiters {
   }
 
   #refuseLate(deadline: number): void {
+    if (isPrerendering()) return
     const now = Math.max(deadline, performance.now())
     let next = Number.POSITIVE_INFINITY
     for (const waiter of this.#all())
@@ -167,6 +171,16 @@ export class Waiters {
       else next = Math.min(next, waiter.deadline)
     this.#setTimer(next)
     this.#left()
+  }
+
+  /** Timeouts begin now that the user sees the page. */
+  #beginAgain(): void {
+    let next = Number.POSITIVE_INFINITY
+    for (const waiter of this.#all()) {
+      waiter.deadline = deadlineOf(waiter.timeout)
+      next = Math.min(next, waiter.deadline)
+    }
+    this.#setTimer(next)
   }
 }
 

@@ -6,7 +6,7 @@ import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { launchChromium } from './chromium.js'
+import { launchChromium, launchUndriven } from './chromium.js'
 import type { EngineName } from './engines.js'
 import { launchFirefox } from './firefox.js'
 import { atMostTwice } from './launch.js'
@@ -97,6 +97,16 @@ async function launch(name: EngineName): Promise<(typeof idle)[number]> {
     removeFolder(profile)
   }
   return { name, browser, remove }
+}
+
+/** To be called inside a test: a page in a Chromium that nobody drives, so it prerenders. */
+export async function openPrerenderingPage(url: string): Promise<void> {
+  const profile = newProfile('chromium')
+  const kill = await launchUndriven(profile, url)
+  onTestFinished(async () => {
+    await kill()
+    removeFolder(profile)
+  })
 }
 
 /** To be called inside a test: a Firefox whose user blocks all cookies and site data. */

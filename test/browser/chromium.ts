@@ -55,6 +55,16 @@ export async function syncInBackground(page: Page, site: string, tag: string): P
   await session.send('ServiceWorker.dispatchSyncEvent', event)
 }
 
+/**
+ * A Chromium that nobody drives, with one page: one that is driven prerenders nothing.
+ * @returns ends it
+ */
+export async function launchUndriven(profile: string, url: string): Promise<() => Promise<void>> {
+  const args = [...FLAGS, `--user-data-dir=${profile}`, url]
+  const { kill } = await start(enginePath('chromium'), args, /DevTools listening/)
+  return kill
+}
+
 export async function launchChromium(profile: string): Promise<LaunchedBrowser> {
   const program = await start(
     enginePath('chromium'),

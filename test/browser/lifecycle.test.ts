@@ -3,7 +3,7 @@
  * elsewhere, and once.
  */
 import { describe, expect, test } from 'vitest'
-import { leave, openBrowser } from './browser.js'
+import { leave, openBrowser, openPrerenderingPage } from './browser.js'
 import { testedEngines } from './engines.js'
 import {
   available,
@@ -42,6 +42,40 @@ const listenForReturn = () =>
   addEventListener('pageshow', (event) => Object.assign(window, { isFromCache: event.persisted }))
 const hasNothingToKeep = () => window.hilo.status('orders').reserve === 0
 const isFromCache = () => (window as { isFromCache?: boolean }).isFromCache ?? false
+
+/**
+ * Runs in a page that has itself prerendered, and in the prerendered one, which asks for an id.
+ * When it has asked, the user goes there.
+ */
+function prerenderMyself(): void {
+  const said: string[] = []
+  if (!('prerendering' in document && document.prerendering)) {
+    const url = `${location.href}&again`
+    addEventListener('storage', () => location.assign(url))
+    const prerender = [{ urls: [url], eagerness: 'immediate' }]
+    const rules = Object.assign(document.createElement('script'), {
+      type: 'speculationrules',
+      textContent: JSON.stringify({ prerender }),
+    })
+    document.head.append(rules)
+    return
+  }
+  const Real = Worker
+  window.Worker = class extends Real {
+    constructor(url: string | URL, options?: WorkerOptions) {
+      super(url, options)
+      said.push('worker')
+    }
+  }
+  document.addEventListener('prerenderingchange', () => said.push('shown'))
+  addEventListener('DOMContentLoaded', async () => {
+    const asked = window.hilo.nextId('orders')
+    said.push('asked')
+    localStorage.setItem('asked', 'yes')
+    said.push(await asked)
+    await fetch('/log', { method: 'POST', body: said.join('\n') })
+  })
+}
 
 const returns = ({ requests }: Site, since = 0) =>
   requests.slice(since).filter(({ path }) => path.includes('/return')).length
@@ -223,4 +257,11 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expect(made).toHaveLength(250)
     expectDistinct(made)
   })
+})
+
+test('a prerendered page has its worker, and ids, once its user is there', async () => {
+  const site = await openSite()
+  await openPrerenderingPage(site.url({}, { beforePage: prerenderMyself }))
+  await expect.poll(() => site.log, { timeout: 60_000 }).toHaveLength(4)
+  expect(site.log).toEqual(['asked', 'shown', 'worker', expect.stringMatching(/^orders\//)])
 })

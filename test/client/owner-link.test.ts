@@ -22,7 +22,17 @@ afterEach(() => {
   for (const link of links.splice(0)) link.end(new HiloError('closed', 'Over.'))
   for (const worker of workers.splice(0)) worker.terminate()
   vi.useRealTimers()
+  vi.unstubAllGlobals()
 })
+
+function prerender() {
+  const page = Object.assign(new EventTarget(), { prerendering: true })
+  vi.stubGlobal('document', page)
+  return () => {
+    page.prerendering = false
+    page.dispatchEvent(new Event('prerenderingchange'))
+  }
+}
 
 /** A link to a worker, with the same device at hand in the page. */
 function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new FakeWorld()) {
@@ -56,6 +66,29 @@ const flushes = async (count: number): Promise<undefined> => {
 const claim = (link: OwnerLink) => link.call('claim', [target, 1]).then(must)
 
 describe('the connection to the owner', () => {
+  test('waits in a prerendered page for its user, and then has its worker', async () => {
+    const activate = prerender()
+    const { link, ownerHere } = linkTo((owner) => new FakeWorker(owner))
+    const claimed = claim(link)
+    await flushes(20)
+    expect(workers).toHaveLength(0)
+    activate()
+    await claimed
+    expect(workers).toHaveLength(1)
+    expect(ownerHere).not.toHaveBeenCalled()
+  })
+
+  test('of a prerendered page can be ended before the user comes', async () => {
+    const activate = prerender()
+    const { link } = linkTo((owner) => new FakeWorker(owner))
+    const claimed = claim(link)
+    link.end(new HiloError('closed', 'Over.'))
+    await expect(claimed).rejects.toMatchObject({ code: 'closed' })
+    activate()
+    await flushes(20)
+    expect(workers).toHaveLength(0)
+  })
+
   test('goes to the worker as long as that answers', async () => {
     const { link, ownerHere } = linkTo((owner) => new FakeWorker(owner))
     expect((await claim(link)).view.free).toBe(32)

@@ -10,6 +10,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   vi.useRealTimers()
+  vi.unstubAllGlobals()
 })
 
 describe('callers that wait', () => {
@@ -42,6 +43,24 @@ describe('callers that wait', () => {
     expect(served).toEqual(['a', 'b', 'c'])
     expect(held).toBe(0)
     expect(waiters.isEmpty).toBe(true)
+  })
+
+  test('in a page that is prerendered have all their time once it is shown', async () => {
+    const page = Object.assign(new EventTarget(), { prerendering: true })
+    vi.stubGlobal('document', page)
+    const waiters = new Waiters(() => {})
+    const refused = vi.fn()
+    waiters.add(1, () => {}, { timeout: 500 }).catch(refused)
+    await vi.advanceTimersByTimeAsync(18_000)
+    waiters.add(1, () => {}, { timeout: 700 }).catch(refused)
+    page.prerendering = false
+    page.dispatchEvent(new Event('prerenderingchange'))
+    await vi.advanceTimersByTimeAsync(499)
+    expect(refused).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(refused).toHaveBeenCalledTimes(1)
+    await vi.advanceTimersByTimeAsync(200)
+    expect(refused).toHaveBeenCalledTimes(2)
   })
 
   test('and give up are never served', async () => {
