@@ -43,6 +43,10 @@ const KILLED_WHILE_HIDDEN = 0.08
 /** One in this many devices gets a copy of another device's profile during the day. */
 const COPIED = 0.02
 
+/** An import saves this many lines, then the next. */
+const LINES_PER_STEP = 20
+const STEP_MS = 20
+
 export function fleetDay(devices: number, random: Random): Happening[] {
   const days = Array.from({ length: devices }, (_, device) => deviceDay(device, random))
   const copies = days.flatMap((day) => (random.chance(COPIED) ? [copyIn(day, devices)] : []))
@@ -70,6 +74,22 @@ export function terminalDay(devices: number, loads: number, random: Random): Hap
   })
     .flat()
     .sort((a, b) => a.at - b.at)
+}
+
+/**
+ * Each device imports a file once, in some seconds, with an id for each of its lines. Before and
+ * after, somebody saves a record now and then.
+ */
+export function importDay(devices: number, lines: number, random: Random): Happening[] {
+  const imports = Array.from({ length: devices }, (_, device): Happening[] => {
+    const begin = random.between(3 * HOUR, 5 * HOUR)
+    const steps = random.between(1, 2 * Math.ceil(lines / LINES_PER_STEP))
+    return Array.from({ length: steps }, (_, step): Happening => {
+      const at = begin + step * STEP_MS
+      return { at, device, what: 'save', ids: LINES_PER_STEP }
+    })
+  })
+  return [...fleetDay(devices, random), ...imports.flat()].sort((a, b) => a.at - b.at)
 }
 
 /** One working day after the other. */

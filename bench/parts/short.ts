@@ -5,7 +5,14 @@
 import { createRandom } from '../../test/simulation/random.js'
 import { hiloServer, ravenServer } from '../authorities.js'
 import type { DayLog } from '../day-log.js'
-import { DAY_MS, fleetDay, fleetDays, type Happening, terminalDay } from '../fleet-day.js'
+import {
+  DAY_MS,
+  fleetDay,
+  fleetDays,
+  type Happening,
+  importDay,
+  terminalDay,
+} from '../fleet-day.js'
 import { ownDay } from '../own-day.js'
 import type { Part } from '../part.js'
 import { peerDay } from '../peer-day.js'
@@ -15,6 +22,8 @@ import { count, figure, table } from '../text.js'
 
 const SEED = 1
 const WORKDAYS = 300
+/** Of an imported file, on average. */
+const LINES = 2_000
 
 interface Story {
   title: string
@@ -52,6 +61,12 @@ export const short: Part = {
         reserve: 0,
       },
       shop,
+      {
+        title: `${tills} devices, a file of up to ${count(2 * LINES)} lines each, a day`,
+        happenings: importDay(tills, LINES, random()),
+        devices: tills,
+        days: 1,
+      },
     ]
     const highest: string[][] = []
     const requests: string[][] = []

@@ -6,7 +6,8 @@
 import { tokenToShow, withoutUse } from './check-in.js'
 import { HiloError } from './errors.js'
 import { idSuffix } from './names.js'
-import { insert, overlaps, type Range, total } from './range.js'
+import { PAGE_AT_REST } from './page/stock.js'
+import { insert, overlaps, type Range, size, total } from './range.js'
 import { claimSize } from './sizes.js'
 import type { DeviceClaim, DeviceState, GrantedRange } from './state.js'
 
@@ -15,6 +16,9 @@ import type { DeviceClaim, DeviceState, GrantedRange } from './state.js'
  * grant was issued: the server keeps that grant's row until its horizon.
  */
 const MAX_GRANTS = 32
+
+/** In this time a grant forgets what was issued before it: a range is to last as long. */
+const BURST_MS = 30_000
 
 /**
  * The claim to send, stored before it is sent: the pending one, or a new one when fewer than `want`
@@ -37,6 +41,7 @@ export function beginClaim(
   if (state.claim) return { state, claim: state.claim }
   const free = total(state.ranges)
   const { sinceGrant } = state
+  const age = sinceGrant && date - sinceGrant.at
   if (free >= want) return { state }
   // guard: H13 a claim shows the newest token
   const shown = tokenToShow(state)
@@ -46,8 +51,8 @@ export function beginClaim(
       {
         free,
         wanted: Math.max(want, state.reserve ?? reserve),
-        issued: sinceGrant?.issued ?? 0,
-        age: sinceGrant && date - sinceGrant.at,
+        issued: (sinceGrant?.issued ?? 0) + inBurst(state, age),
+        age,
       },
       largest,
     ),
@@ -58,6 +63,15 @@ export function beginClaim(
   }
   // guard: H11 a claim is stored before it is sent
   return { state: { ...(shown ? withoutUse(state, shown) : state), claim }, claim }
+}
+
+/**
+ * What pages hold because they are busy. In a burst it is as good as issued, and the next range has
+ * to last longer than it. Later a page at rest has parked it, and a page that was killed has not.
+ */
+function inBurst({ leases }: DeviceState, age = BURST_MS): number {
+  if (Math.abs(age) >= BURST_MS) return 0
+  return leases.reduce((sum, { range }) => sum + Math.max(0, size(range) - PAGE_AT_REST), 0)
 }
 
 /**
@@ -109,9 +123,6 @@ export function addGrant(
     grants: range.token ? [...state.grants, range.token].slice(-MAX_GRANTS) : state.grants,
   }
 }
-
-/** In this time a grant forgets what was issued before it: a range is to last as long. */
-const BURST_MS = 30_000
 
 /**
  * What a burst has issued counts for its next claim, too. If each grant began to count anew, a

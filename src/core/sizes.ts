@@ -23,7 +23,7 @@ export interface Need {
   free: number
   /** How many it should have at least. */
   wanted: number
-  /** How many numbers its pages have issued since its last grant. */
+  /** How many numbers its pages have issued since its last grant, or are about to issue. */
   issued: number
   /** Milliseconds since then, by a clock that may be wrong; undefined before the first grant. */
   age: number | undefined

@@ -34,6 +34,20 @@ describe('a claim', () => {
     )
   })
 
+  test('counts what busy pages hold as issued, for half a minute after a grant', () => {
+    const asked = (held: number, age: number) => {
+      const leases = [{ id: 'L', page: 'page', range: range(1, held) }]
+      const state = { ...emptyState(), leases, sinceGrant: { at: 1_000, issued: 100 } }
+      return beginClaim(state, 'c1', 1, 32, 1_000 + age).claim!.lastBatchSize
+    }
+    // What a page at rest holds does not count.
+    expect(asked(16, 0)).toBe(200)
+    expect(asked(17, 0)).toBe(202)
+    expect(asked(1_016, 29_999)).toBe(2_200)
+    expect(asked(1_016, 30_000)).toBe(100)
+    expect(asked(1_016, -30_000)).toBe(200)
+  })
+
   test('that is dropped makes room for a new one; another one stays', () => {
     const { state } = beginClaim(emptyState(), 'c1', 1, 32, 0)
     expect(dropClaim(state, 'c1').claim).toBeUndefined()
