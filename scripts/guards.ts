@@ -468,6 +468,8 @@ export const GUARDS: Guard[] = [
     'follows: []',
   ),
   guard('H34 a region between two roots grants nothing', 'server/region/region'),
+  guard('H34 a device that had a series of another ledger is given none', 'server/series-routes'),
+  guard('H34 the check-in of a series of another ledger changes nothing', 'server/series-routes'),
 
   guard(
     'H35 what may have moved is not in memory any more',

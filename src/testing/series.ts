@@ -8,6 +8,9 @@ import { NOTHING_STORED, wholeTransaction } from '../consecutive/whole.js'
 import type { Link, SeriesStore, SeriesTransaction } from '../core/series-store.js'
 import type { SeriesRequest } from '../core/wire.js'
 
+/** The name of its ledger. */
+const LEDGER = 'test'
+
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
 /** As the real server: A to Z, then AA, AB and so on. No series gets the letter of another one. */
@@ -49,11 +52,11 @@ export class TestSeries implements SeriesStore, SeriesServer {
   close(): void {}
 
   async begin({ series = letterOf(this.#given++) }: SeriesRequest) {
-    return { series, token: 'test' }
+    return { series, token: 'test', ledger: LEDGER }
   }
 
   async checkIn() {
-    return { token: 'test' }
+    return { token: 'test', ledger: LEDGER }
   }
 
   /** This device turns out to be a copy. @returns whether it had a series, which has ended */

@@ -16,6 +16,7 @@ const NEW = readState(undefined)
 const begun = withSeries(withClaim(NEW, 'a').state, 'a', {
   series: 'B',
   token: 'first',
+  ledger: 'one',
 })
 
 const checkedIn = (state: SeriesState, last: number, id: string, token: string): SeriesState =>
@@ -42,7 +43,7 @@ describe('a series', () => {
       token: 'first',
       told: 0,
     })
-    const late = { series: 'B', token: 'first' }
+    const late = { series: 'B', token: 'first', ledger: 'one' }
     const onward = checkedIn(begun, 3, 'x', 'second')
     expect(withSeries(onward, 'a', late)).toBe(onward)
     expect(withClaim(onward, 'b')).toEqual({ state: onward, result: undefined })
@@ -142,7 +143,7 @@ describe('a series that ends', () => {
 
   test('is followed by another one', () => {
     const state = withClaim(end(2, { unknown: true }), 'z').state
-    const next = withSeries(state, 'z', { series: 'D', token: 'other' })
+    const next = withSeries(state, 'z', { series: 'D', token: 'other', ledger: 'one' })
     expect(next.current).toMatchObject({ letter: 'D', told: 0 })
     expect(next.ended).toEqual(state.ended)
   })

@@ -5,18 +5,20 @@
  */
 import { grantClaims } from './claim.js'
 import { keyText, lettersOf } from './collections.js'
-import { type LedgerContext, provenBy } from './core.js'
+import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
 import { givenTo, handOverOf, toSeries, withLost } from './hand-over.js'
 import { withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
+  OtherLedger,
   Series,
   SeriesCheckIn,
   SeriesClaim,
   SeriesOutcome,
   SeriesResult,
 } from './ledger.js'
+import { otherLedger } from './name.js'
 import { MAX_NUMBER } from './number-line.js'
 import type { NewGrant } from './overlap.js'
 import type { Rows, StepResult } from './row-store.js'
@@ -37,6 +39,19 @@ export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
   serverTag: '',
   at: claim.at,
 })
+
+/** Letters have no server tag: a series of another ledger is one whatever its node is called. */
+export const otherOf = (
+  rows: Rows,
+  { database, ledger, serverTag = '' }: Pick<SeriesClaim, 'database' | 'ledger' | 'serverTag'>,
+  name: string,
+): OtherLedger | undefined =>
+  otherLedger(
+    ledger === undefined ? undefined : { [serverTag]: ledger },
+    serverTag,
+    name,
+    databaseIn(rows, database).follows,
+  )
 
 /**
  * @param ended the token of the series that the device has ended, as it was read
@@ -92,7 +107,13 @@ export function claimSeries(
     })
   if (grant && before?.database === database) series.push(withDoubt(before, claim))
   return {
-    answer: { letter, name, token: outcome.grant.token, isRepeat: outcome.isRepeat },
+    answer: {
+      letter,
+      name,
+      token: outcome.grant.token,
+      ledger: context.name,
+      isRepeat: outcome.isRepeat,
+    },
     changes: { ...granted.changes, newGrants: grant ? [withoutHorizon(grant)] : [], series },
   }
 }
