@@ -3,6 +3,7 @@
  * the letters, granted to one device: claims, grant tokens and forks are those of every grant.
  * Guarantees that no letter is given to two devices.
  */
+import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import { grantClaims } from './claim.js'
 import { keyText, lettersOf } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
@@ -35,7 +36,7 @@ export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
   by: claim.by,
   count: 1,
   // The device has had this letter: a restored ledger gives no lower one.
-  lastMax: claim.ended && isLetter(claim.ended.letter) ? toPlace(claim.ended.letter) : 0,
+  lastMax: claim.ended ? toPlace(claim.ended.letter) : 0,
   serverTag: '',
   at: claim.at,
 })
@@ -202,19 +203,3 @@ function withDoubt(row: SeriesRow, { ended, at }: SeriesClaim): SeriesRow {
     doubtfulTo: Math.max(row.doubtfulTo ?? to, to),
   }
 }
-
-const ALPHABET = 26
-const FIRST = 'A'.charCodeAt(0)
-
-/** 1 is A, 27 is AA. */
-export function toLetter(place: number): string {
-  const last = String.fromCharCode(FIRST + ((place - 1) % ALPHABET))
-  return place <= ALPHABET ? last : toLetter(Math.floor((place - 1) / ALPHABET)) + last
-}
-
-/** Or is it a name that an app has chosen? */
-const isLetter = (name: string): boolean => /^[A-Z]+$/.test(name)
-
-/** @param letter as {@link toLetter} writes it */
-export const toPlace = (letter: string): number =>
-  [...letter].reduce((place, each) => place * ALPHABET + each.charCodeAt(0) - FIRST + 1, 0)
