@@ -148,8 +148,9 @@ export interface Consecutive {
   ): Promise<void>
   /**
    * Gets the series before the first number is needed: from then on numbers are made offline.
-   * @throws HiloError `server-unreachable`, `server-refused`; `other-ledger` once another ledger has
-   * answered; `invalid-argument` where this device has another series than the option `series` says
+   * @throws HiloError `server-unreachable`, `server-refused`; `other-ledger` once another ledger
+   * has answered; `invalid-argument` where this device has another series than the option `series`
+   * says
    */
   prepare(): Promise<HeldSeries>
   /** The series that the next number is made in. Undefined: the server has to give one first. */

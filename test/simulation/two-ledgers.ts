@@ -1,8 +1,8 @@
 /**
  * Two ledgers answer at one address (H34). Each grants from 1 on, so a number of one is a number of
  * the other, and a letter of one a letter of the other. A device that has received answers of both
- * must stop: it issues nothing of either any more, once all of its pages can know. Devices that have
- * heard only one each cannot know.
+ * must stop: it issues nothing of either any more, once all of its pages can know. Devices that
+ * have heard only one each cannot know.
  */
 import type { Device, Page } from './device.js'
 import type { Reply, Request } from './network.js'

@@ -121,7 +121,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     },
     async checkInSeries() {
       throw new CounterUnusable(
-        'Only the root of this region knows series: here each would seem to be unknown, and would ' +
+        'Only the root of this region knows series: here each would seem unknown, and would ' +
           'end. Let devices that have a series ask the root.',
       )
     },
