@@ -19,7 +19,7 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
   { name: 'react', file: 'react.js' },
-  { name: 'consecutive', file: 'consecutive/index.js', budget: 11.3 * kB },
+  { name: 'consecutive', file: 'consecutive/index.js', budget: 11.4 * kB },
   { name: 'consecutive/chain', file: 'consecutive/chain.js', budget: 4.3 * kB },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'textbook.js' },
@@ -28,5 +28,5 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 export const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1000 * kB },
-  { ...SERVER_PACKAGE, budget: 606 * kB },
+  { ...SERVER_PACKAGE, budget: 608 * kB },
 ]

@@ -468,6 +468,39 @@ export const GUARDS: Guard[] = [
     'follows: []',
   ),
   guard('H34 a region between two roots grants nothing', 'server/region/region'),
+  guard('H34 a device that had a series of another ledger is given none', 'server/series-routes'),
+  guard('H34 the check-in of a series of another ledger changes nothing', 'server/series-routes'),
+  guard(
+    'H34 between two ledgers no series begins',
+    'consecutive/state',
+    'if (state.current) return { state, result: undefined }',
+  ),
+  guard('H34 a series is of the ledger that gave the one before', 'consecutive/state'),
+  guard(
+    'H34 who follows gives letters above all of this device',
+    'consecutive/state',
+    change('above >= highest(state)', 'above >= 0'),
+  ),
+  guard(
+    'H34 a second name ends the series, and none begins',
+    'consecutive/ledgers',
+    'return { state, rows: [] }',
+  ),
+  guard(
+    'H34 an answer to a claim is heard before it is used, also one that comes late',
+    'consecutive/ledgers',
+    'const heard: ReturnType<typeof hear> = { state, rows: untold as NumberRow[] }',
+  ),
+  guard(
+    'H34 who refuses a series is heard',
+    'consecutive/ledgers',
+    'const { state, rows, change }: ReturnType<typeof hear> = { state: before, rows: [] }',
+  ),
+  guard(
+    'H34 an answer of another ledger, or of none, changes nothing of a series',
+    'consecutive/ledgers',
+    'if (!isSound) throw invalid(url, answer)',
+  ),
 
   guard(
     'H35 what may have moved is not in memory any more',
@@ -612,7 +645,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H28 a series that has ended never goes on',
     'consecutive/consecutive',
-    "return { version, ended, current: { letter, begun: '', token, told: 0 } }",
+    "return { ...kept, current: { letter, begun: '', token, told: 0 } }",
   ),
   guard(
     'H28 an answer permits the numbers that its own check-in named',
@@ -627,7 +660,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H28 a number of a series that has ended is not handed out',
     'consecutive/state',
-    'const isHidden = (_: NumberRow) => false',
+    'const isSeen = (_: NumberRow) => true',
   ),
   guard('H28 a device that the server refuses makes no number', 'consecutive/consecutive'),
   guard(

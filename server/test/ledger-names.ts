@@ -78,4 +78,41 @@ export function describeNames(promise: Promises): void {
       expect(span(await take({ collection: 'lines' }))[0]).toBe(1_001)
     },
   )
+
+  promise(
+    'a device with a series of another ledger is given none, and keeps its token',
+    async ({ ledger, database }) => {
+      const claim = { database, collection: 'receipts', device: '', at: AT, serverTag: 'A' }
+      const name = await ledger.readName()
+      const begun = await ledger.claimSeries({ ...claim, id: newId(), ledger: name })
+      expect(begun).toMatchObject({ letter: 1, ledger: name })
+      const { token } = begun as { token: string }
+      expect(await ledger.claimSeries({ ...claim, id: newId(), ledger: OTHER })).toMatchObject({
+        refused: 'other-ledger',
+        other: { held: OTHER, name, serverTag: 'A' },
+      })
+      const told = { database, token, last: 1, at: AT }
+      await expect(
+        ledger.checkInSeries({ ...told, id: newId(), ledger: OTHER }),
+      ).rejects.toMatchObject({ name: 'HeldOfAnother' })
+      expect(await ledger.series(database)).toMatchObject([{ last: 0 }])
+      expect(await ledger.checkInSeries({ ...told, id: newId() })).toHaveProperty('token')
+      expect(await ledger.claimSeries({ ...claim, id: newId() })).toMatchObject({ letter: 2 })
+    },
+  )
+
+  promise(
+    'a ledger that follows another one gives letters above it, also of new collections',
+    async ({ ledger, database }) => {
+      const claim = { database, collection: 'receipts', device: '', at: AT }
+      await ledger.claimSeries({ ...claim, id: newId() })
+      await ledger.follow({ database, name: OTHER, above: 1_000 })
+      const other = await ledger.claimSeries({ ...claim, id: newId(), ledger: OTHER })
+      expect(other).toMatchObject({ refused: 'other-ledger', other: { above: 1_000 } })
+      const letterOf = async (collection: string) =>
+        ((await ledger.claimSeries({ ...claim, collection, id: newId() })) as { letter: number })
+          .letter
+      expect([await letterOf('receipts'), await letterOf('bills')]).toEqual([1_002, 1_001])
+    },
+  )
 }

@@ -177,6 +177,18 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     json({ id: CLAIM, token: 'unheard-of', last: 3 }),
   ],
   [
+    'claimSeries',
+    409,
+    shop('/hilo/series'),
+    json({ claim: CLAIM.replace('1', '4'), collection: 'receipts', ledger: 'another' }),
+  ],
+  [
+    'checkInSeries',
+    409,
+    shop('/hilo/series/checkin'),
+    json({ id: CLAIM.replace('1', '8'), token: '', last: 0, ledger: 'another' }),
+  ],
+  [
     'checkInSeries',
     200,
     shop('/hilo/series/checkin'),

@@ -30,7 +30,58 @@ test('who asks for a series reads nothing of the series of others', async () => 
   expect((await ask(SERIES, till(2, 'Till 3'))).body).toEqual({
     series: 'B',
     token: expect.any(String),
+    ledger: expect.any(String),
   })
+})
+
+testHere('a device with a series of another ledger is refused: also in the log', async () => {
+  const lines: object[] = []
+  const log = { info: () => {}, warn: () => {}, error: (line: object) => void lines.push(line) }
+  const { ask, ledger } = await newHandler({ log })
+  const before = (await ask(SERIES, till(1))).body
+  const name = await ledger.readName()
+  expect(before.ledger).toBe(name)
+  const held = { ledger: 'otherotherother2' }
+  const asked = { claim: id(2), collection: 'receipts', device: 'Till 4' }
+  const told = { id: id(3), token: before.token, last: 1 }
+  await ledger.handOverSeries({
+    ...{ database: 'Shop', collection: 'receipts', letter: 'A', to: 'Till 4', last: 1 },
+    ...{ period: '', newPeriod: true },
+    ...{ by: 'anna', reason: 'stolen', at: 0 },
+  })
+  for (const refused of [
+    await ask(SERIES, json({ ...asked, ...held })),
+    await ask(CHECK_IN, json({ ...told, ...held })),
+  ])
+    expect(refused).toMatchObject({ status: 409, body: { Ledger: name, ServerTag: 'A' } })
+  // Nothing was changed.
+  expect((await ask(SERIES)).body.series).toMatchObject([
+    { series: 'A', handedOver: { taken: false } },
+  ])
+  expect(lines).toEqual([{ database: 'shop', held: held.ledger, ledger: name }])
+  expect((await ask('/healthz')).body.others).toEqual({ shop: [held.ledger] })
+  expect(await ask(SERIES, json({ ...asked, ledger: name }))).toMatchObject({ status: 201 })
+  expect((await ask(CHECK_IN, json({ ...told, ledger: name }))).body).toMatchObject({
+    superseded: true,
+    ledger: name,
+  })
+})
+
+testHere('without a token a check-in only asks which ledger answers', async () => {
+  const { ask, handler, ledger } = await newHandler()
+  const question = (held: string) =>
+    ask(CHECK_IN, json({ id: id(1), token: '', last: 0, ledger: held }))
+  const name = (await ledger.readName())!
+  expect((await question(name)).body).toEqual({ unknown: true, ledger: name })
+  await ledger.follow({ database: 'Shop', name: 'otherotherother2', above: 7 })
+  expect(await question('otherotherother2')).toMatchObject({
+    status: 409,
+    body: { Ledger: name, Above: 7 },
+  })
+  const metrics = await handler(new Request('http://ids.test/metrics'))
+  expect(await metrics.text()).toContain('hilo_unknown_tokens_total 0\n')
+  // A letter is a number of the collection that counts them.
+  expect((await ask(SERIES, till(1))).body.series).toBe('H')
 })
 
 testHere('a check-in: the new token, who closed it, a copy, and what nobody knows', async () => {

@@ -31,7 +31,8 @@ export interface HiloEvents {
   /**
    * Another ledger answers than the one that granted this device's ids. With `isStopped` no id is
    * made or claimed, and `numbers` wait: see {@link Hilo.startOver}. Otherwise the device goes on
-   * with the new one, and `numbers` were dropped.
+   * with the new one, and `numbers` were dropped. Of a series of `consecutive`, which has ended:
+   * `numbers` is 0.
    */
   ledger: LedgerChange & { collection: string; isStopped: boolean }
   /** A claim failed; ids go on while there are some. */

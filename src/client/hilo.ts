@@ -55,6 +55,8 @@ export interface HiloAccess {
   signal: AbortSignal
   /** False while the app's own offline switch is on. */
   isSwitchedOn(): boolean
+  /** What `startOver` calls, with its option `database`. */
+  startOvers: ((database?: string) => Promise<void>)[]
   /** @throws HiloError `invalid-collection`, `invalid-argument` */
   find(collection: CollectionRef, database?: string): { name: string; database: string }
 }
@@ -306,7 +308,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * Goes on with the ledger that answers now, after another one has stopped this device (the event
    * `ledger`). What the device holds of the first ledger is dropped: a gap. Call it only when
    * nobody uses ids of the first one any more, or the second begins above them: both grant the
-   * same numbers. Without a second ledger it changes nothing.
+   * same numbers. Without a second ledger it changes nothing. A series of `consecutive` that this
+   * page uses has ended, and may begin another letter now.
    * @param options of one database; default: of all
    * @throws HiloError `storage-failed`, `outdated`, `closed`
    */

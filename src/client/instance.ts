@@ -35,6 +35,7 @@ export class Instance {
   // guard: H7 every page has a fresh id
   readonly page = newId()
   readonly link: OwnerLink
+  readonly startOvers: ((database?: string) => Promise<void>)[] = []
   /** For allocators, and for leases of a page without one. */
   readonly context: AllocatorContext
   /** By database, then by collection. */

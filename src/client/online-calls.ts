@@ -129,6 +129,7 @@ export async function startOver(caller: Caller, database?: string): Promise<void
     if ('failure' in answer) throw fromFailure(answer.failure)
     stock?.retryNow()
   }
+  for (const startOver of instance.startOvers) await startOver(database)
 }
 
 /** @throws HiloError */

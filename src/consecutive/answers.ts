@@ -27,15 +27,17 @@ const MOST_PERIODS = 99
 export function withClaim(
   state: SeriesState,
   id: string,
-): { state: SeriesState; result: Pick<SeriesRequest, 'claim' | 'ended'> | undefined } {
-  if (state.current) return { state, result: undefined }
-  const { claim = id, ended } = state
+): { state: SeriesState; result: Pick<SeriesRequest, 'claim' | 'ended' | 'ledger'> | undefined } {
+  // guard: H34 between two ledgers no series begins
+  if (state.current || state.stopped) return { state, result: undefined }
+  const { claim = id, ended, ledger } = state
   const before = ended.at(-1)
   const doubtful = before && doubtfulIn(before.reason)
   return {
     state: state.claim === claim ? state : { ...state, claim },
     result: {
       claim,
+      ...(ledger !== undefined && { ledger }),
       ...(before && {
         ended: {
           series: before.letter,
@@ -51,14 +53,16 @@ export function withClaim(
 export function withSeries(
   state: SeriesState,
   claim: string,
-  { series: letter, token, after, ranges }: SeriesAnswer,
+  { series: letter, token, ledger, after, ranges }: SeriesAnswer,
 ): SeriesState {
+  const { claim: underWay, ...kept } = state
   // guard: H28 a series is begun once
-  if (state.claim !== claim) return state
-  const { version, ended } = state
+  if (underWay !== claim) return state
+  // guard: H34 a series is of the ledger that gave the one before
+  if ((kept.ledger ?? ledger) !== ledger) return state
   const told = after?.last ?? 0
   const current = { letter, begun: claim, token, told, ...(after && { after }), ...given(ranges) }
-  return { version, ended, current }
+  return { ...kept, ledger, current }
 }
 
 const given = (ranges: SeriesAnswer['ranges']): Pick<CurrentSeries, 'ranges'> =>
@@ -82,14 +86,14 @@ export function withCheckIn(
   id: string,
   heard?: NumberRow,
 ): { state: SeriesState; result: SeriesCheckInRequest | undefined } {
-  const { current } = state
+  const { current, ledger } = state
   if (!current) return { state, result: undefined }
-  const { token } = current
+  const shown = { token: current.token, ledger }
   // guard: H28 a check-in is sent again under its id
-  if (current.checkIn) return { state, result: { ...current.checkIn, token } }
+  if (current.checkIn) return { state, result: { ...current.checkIn, ...shown } }
   if (!untold) return { state, result: undefined }
   const checkIn = checkInOf(current, firstPeriods(untold), heard, id)
-  return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, token } }
+  return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, ...shown } }
 }
 
 /** As many of these numbers as one check-in can name. */
@@ -125,14 +129,27 @@ export function withCheckInAnswer(
     const told = { ...checkedIn, token, told: checkIn.last, ...given(ranges) }
     return { state: { ...state, current: told }, rows: [] }
   }
-  // guard: H28 a number of a series that has ended is not handed out
-  const isHidden = ({ state, unheard }: NumberRow) => state === 'open' && unheard !== 1
-  const seen = untold.filter((row) => !isHidden(row))
-  const [reason, why] = endOf(answer, seen)
+  const [reason, why] = endOf(answer, untold.filter(isSeen))
   const token = 'token' in answer ? answer.token : current.token
+  return ended({ ...state, current: { ...current, token } }, untold, reason, why)
+}
+
+// guard: H28 a number of a series that has ended is not handed out
+const isSeen = ({ state, unheard }: NumberRow): boolean => state !== 'open' || unheard === 1
+
+/**
+ * @param why no number of it is handed out
+ * @returns also those numbers that nobody will see
+ */
+export function ended(
+  state: SeriesState,
+  untold: readonly NumberRow[],
+  reason: SeriesEnd,
+  why: string,
+): { state: SeriesState; rows: NumberRow[] } {
   return {
-    state: withEnd(state, { ...current, token }, reason),
-    rows: untold.filter(isHidden).map((row) => neverOut(row, why)),
+    state: withEnd(state, reason),
+    rows: untold.filter((row) => !isSeen(row)).map((row) => neverOut(row, why)),
   }
 }
 
@@ -179,13 +196,11 @@ const isStated = (
   { heard, last, period: stated }: SeriesHandedOver,
 ): boolean => place <= heard || (period === stated && number <= last)
 
-function withEnd(
-  { version, ended }: SeriesState,
-  { letter, token }: CurrentSeries,
-  reason: SeriesEnd,
-): SeriesState {
+function withEnd({ current, ...kept }: SeriesState, reason: SeriesEnd): SeriesState {
+  if (!current) return kept
+  const { letter, token } = current
   // guard: H28 a series that has ended never goes on
-  return { version, ended: [...ended, { letter, token, reason }] }
+  return { ...kept, ended: [...kept.ended, { letter, token, reason }] }
 }
 
 /** @returns the number, which nobody ever saw: its key gets another one */

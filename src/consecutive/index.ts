@@ -92,9 +92,10 @@ export interface Consecutive {
    * UTF-8. `signal` ends the call; a number that was taken stays with its key. With a chain,
    * `content` is what is on the document, as JSON has it, and `kind` what the app calls it
    * @throws HiloError `server-unreachable` without a series; `server-refused` without a series, or
-   * while the server refuses this device; `storage-failed`, `outdated`, `closed`, `aborted`;
-   * `exhausted` where its ranges have no number left; `invalid-argument` for a key that was
-   * cancelled, or where this device has another series than the option `series` says
+   * while the server refuses this device; `other-ledger` once another ledger has answered;
+   * `storage-failed`, `outdated`, `closed`, `aborted`; `exhausted` where its ranges have no number
+   * left; `invalid-argument` for a key that was cancelled, or where this device has another series
+   * than the option `series` says
    */
   next(options: {
     key: string
@@ -147,8 +148,9 @@ export interface Consecutive {
   ): Promise<void>
   /**
    * Gets the series before the first number is needed: from then on numbers are made offline.
-   * @throws HiloError `server-unreachable`, `server-refused`; `invalid-argument` where this device
-   * has another series than the option `series` says
+   * @throws HiloError `server-unreachable`, `server-refused`; `other-ledger` once another ledger
+   * has answered; `invalid-argument` where this device has another series than the option `series`
+   * says
    */
   prepare(): Promise<HeldSeries>
   /** The series that the next number is made in. Undefined: the server has to give one first. */
@@ -220,16 +222,25 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
   const ending = new AbortController()
   const page = ofTest ? undefined : new LivingPage(ending.signal)
   const context = { collection, storage, signal, isSwitchedOn: () => access.isSwitchedOn() }
+  const tell = (type: string, detail?: object) =>
+    hilo.dispatchEvent(new CustomEvent(type, { detail: { collection, ...detail } }))
   const online = onceLoaded(async () => {
     const { onlineSeries, seriesServer } = await import('./online.js')
     return onlineSeries({
       ...context,
+      url: of.url,
+      database,
       server: ofTest ?? seriesServer(of, database),
-      copied: () => hilo.dispatchEvent(new CustomEvent('fork', { detail: { collection } })),
+      copied: () => tell('fork'),
+      otherLedger: (change) =>
+        tell('ledger', { ...change, since: new Date(change.since), numbers: 0 }),
     })
   })
   // While there is a network, and the files of this page's build are still deployed.
   online().catch(() => {})
+  access.startOvers.push(async (name = database) => {
+    if (name === database) await (await online()).startOver()
+  })
   const series = new Series({ ...context, online })
   const end = () => {
     storage.close()

@@ -3,9 +3,15 @@
  * network nothing of it is needed. Guarantees that a request is sent again under its id until its
  * answer is stored.
  */
-import { HiloError } from '../core/errors.js'
+import { type HeardLedger, HiloError } from '../core/errors.js'
+import { isLocal } from '../core/local-url.js'
 import type { NumberRow } from '../core/series-store.js'
-import type { SeriesAnswer, SeriesCheckInRequest, SeriesRequest } from '../core/wire.js'
+import type {
+  SeriesAnswer,
+  SeriesCheckInAnswer,
+  SeriesCheckInRequest,
+  SeriesRequest,
+} from '../core/wire.js'
 import {
   hadBefore,
   withCheckIn,
@@ -15,15 +21,18 @@ import {
   withRefusal,
   withSeries,
 } from './answers.js'
+import { hear, type LedgerChange, startOver } from './ledgers.js'
 import { newId } from './new-id.js'
 import { isNamed } from './numbers.js'
 import type { SeriesServer } from './server.js'
-import { readState, type SeriesState } from './state.js'
+import { readState, type SeriesLedgers, type SeriesState } from './state.js'
 import type { SeriesStorage } from './storage.js'
 
 export { seriesServer } from './server.js'
 
 export interface OnlineContext {
+  url: string
+  database: string
   collection: string
   storage: SeriesStorage
   server: SeriesServer
@@ -33,6 +42,8 @@ export interface OnlineContext {
   isSwitchedOn(): boolean
   /** A series has ended because this device is a copy. */
   copied(): void
+  /** Another ledger has answered than the one that gave the series (H34). */
+  otherLedger(change: LedgerChange): void
 }
 
 /** Whose series it is, for a server that has to give one. */
@@ -51,6 +62,8 @@ export interface Heard {
 
 /** The server's status when a claim was used before: this device is a copy. */
 const GONE = 410
+/** Where each claim of a call is refused, so that another one is needed. */
+const MOST_CLAIMS = 4
 /** A token of access that is missing, was taken away, or does not allow this. */
 const REFUSALS = [401, 403]
 
@@ -67,6 +80,8 @@ export interface Online {
    * @throws HiloError when the server gives none, or it is not the one that the app names
    */
   begin(holder: Holder): Promise<void>
+  /** Begins anew after another ledger has stopped this device. Without one it changes nothing. */
+  startOver(): Promise<void>
   /** For a device whose series the server ends again and again, before their first number. */
   endless(): HiloError
 }
@@ -74,6 +89,8 @@ export interface Online {
 export const onlineSeries = (context: OnlineContext): Online => ({
   tell: (heard) => tell(context, heard),
   begin: (holder) => begin(context, holder),
+  startOver: () =>
+    change(context.storage, (state) => ({ state: startOver(state), result: undefined })),
   endless: () => endless(context.collection),
 })
 
@@ -96,6 +113,10 @@ async function tell(context: OnlineContext, heard: (of: Heard) => void): Promise
   if (!request || !isSwitchedOn()) return false
   const answer = await answerTo(context, request)
   signal.throwIfAborted()
+  if (!answer) {
+    heard({ begun: undefined, told: 0 })
+    return false
+  }
   const { ended, current, isBehind } = await changeUntold(storage, (before, untold) => {
     const { state, rows } = withCheckInAnswer(before, untold, request.id, answer)
     const { current } = state
@@ -108,11 +129,20 @@ async function tell(context: OnlineContext, heard: (of: Heard) => void): Promise
   return isBehind
 }
 
-async function answerTo({ storage, server }: OnlineContext, request: SeriesCheckInRequest) {
+/** Undefined: another ledger has answered, and the series has ended. */
+async function answerTo(
+  context: OnlineContext,
+  request: SeriesCheckInRequest,
+): Promise<SeriesCheckInAnswer | undefined> {
+  const { storage, server } = context
   try {
     return await server.checkIn(request)
   } catch (error) {
-    const { code, status = 0, message } = error as HiloError
+    const { code, status = 0, message, ledger } = error as HiloError
+    if (ledger) {
+      await heardOther(context, ledger, request)
+      return undefined
+    }
     // guard: H28 a device that the server refuses makes no number
     if (code === 'server-refused' && REFUSALS.includes(status))
       await change(storage, (state) => ({
@@ -125,47 +155,116 @@ async function answerTo({ storage, server }: OnlineContext, request: SeriesCheck
 
 async function begin(context: OnlineContext, { device, series }: Holder): Promise<void> {
   const { storage, signal, collection } = context
-  for (let attempt = 1; ; attempt++) {
-    const [request, letter] = await change(storage, (before) => {
+  for (let attempt = 1; attempt <= MOST_CLAIMS; attempt++) {
+    const [request, { current, stopped }] = await change(storage, (before) => {
       const { state, result } = withClaim(before, newId())
-      return { state, result: [result, before.current?.letter] as const }
+      return { state, result: [result, state] as const }
     })
-    if (letter !== undefined && !isNamed(letter, series))
-      throw otherSeries(collection, letter, series)
-    if (!request) return
+    if (current && !isNamed(current.letter, series))
+      throw otherSeries(collection, current.letter, series)
     signal.throwIfAborted()
+    if (stopped) {
+      await untilFollowed(context, stopped)
+      continue
+    }
+    if (!request) return
     const asked = { ...request, ...(device && { device }), ...(series && { series }) }
     const answer = await claimed(context, asked, attempt)
     signal.throwIfAborted()
-    const why = await change(storage, (state) => {
-      // guard: H28 a device does not go on with a series that it had
-      const refused = answer && hadBefore(state, answer)
-      const { claim } = request
-      return {
-        state: answer && !refused ? withSeries(state, claim, answer) : withoutClaim(state, claim),
-        result: refused,
-      }
-    })
-    if (why) throw why
-    if (answer) return
+    if (await isBegun(context, request.claim, answer)) return
   }
+  throw endless(collection)
 }
 
-/** Undefined: a copy of this device has used the claim, so another one is needed. */
+/** Why the answer to a claim is not used. */
+interface Unused {
+  why?: HiloError | undefined
+  other?: LedgerChange
+}
+
+/**
+ * Stores the answer to a claim.
+ * @returns false: another claim is needed
+ * @throws HiloError when there is a series, but none that this device may use
+ */
+async function isBegun(
+  context: OnlineContext,
+  claim: string,
+  answer: SeriesAnswer | undefined,
+): Promise<boolean> {
+  const { why, other } = await changeUntold<Unused>(context.storage, (state, untold) => {
+    // guard: H34 an answer to a claim is heard before it is used, also one that comes late
+    const heard = hear(state, untold, { name: answer?.ledger }, now())
+    if (heard.change) return { ...heard, result: { other: heard.change } }
+    // guard: H28 a device does not go on with a series that it had
+    const refused = answer && hadBefore(state, answer)
+    return {
+      state: answer && !refused ? withSeries(state, claim, answer) : withoutClaim(state, claim),
+      rows: [],
+      result: { why: refused },
+    }
+  })
+  if (why) throw why
+  if (!other) return answer !== undefined
+  context.otherLedger(other)
+  throw twoLedgers(context, other)
+}
+
+/** Undefined: another claim is needed. */
 async function claimed(
-  { server, collection, isSwitchedOn }: OnlineContext,
+  context: OnlineContext,
   request: Omit<SeriesRequest, 'collection'>,
   attempt: number,
 ): Promise<SeriesAnswer | undefined> {
+  const { server, collection, isSwitchedOn } = context
   try {
     if (!isSwitchedOn()) throw offline()
     return await server.begin({ ...request, collection })
   } catch (error) {
     if (!(error instanceof HiloError)) throw error
-    if (error.status === GONE && attempt === 1) return undefined
+    const { ledger, status } = error
+    if (ledger) {
+      const stopped = await heardOther(context, ledger, request)
+      if (stopped) throw twoLedgers(context, stopped)
+      return undefined
+    }
+    // A copy of this device has used the claim.
+    if (status === GONE && attempt === 1) return undefined
     throw noSeries(collection, error)
   }
 }
+
+/**
+ * Asks which ledger answers now.
+ * @throws HiloError unless that one follows the one that gave the series
+ */
+async function untilFollowed(context: OnlineContext, stopped: SeriesLedgers): Promise<void> {
+  const { server, isSwitchedOn } = context
+  const question = { id: newId(), token: '', last: 0, ledger: stopped.before }
+  const failure = isSwitchedOn() ? await server.checkIn(question).catch((error) => error) : {}
+  const { ledger } = failure as HiloError
+  if (!ledger || (await heardOther(context, ledger, question))) throw twoLedgers(context, stopped)
+}
+
+/**
+ * Another ledger has refused a request.
+ * @returns undefined: the device goes on with it
+ */
+async function heardOther(
+  context: OnlineContext,
+  heard: HeardLedger,
+  { ledger: follows }: Pick<SeriesRequest, 'ledger'>,
+): Promise<SeriesLedgers | undefined> {
+  const [change, stopped] = await changeUntold(context.storage, (before, untold) => {
+    // guard: H34 who refuses a series is heard
+    const { state, rows, change } = hear(before, untold, { ...heard, follows }, now())
+    return { state, rows, result: [change, state.stopped] as const }
+  })
+  if (change) context.otherLedger(change)
+  return stopped
+}
+
+const now = (): string => new Date().toISOString()
 
 interface Step<T> {
   state: SeriesState
@@ -217,6 +316,22 @@ const endless = (collection: string): HiloError =>
     `No number was made: the server gives series of '${collection}' and ends each before its ` +
       'first number. Two servers with different ledgers may answer at this address.',
   )
+
+/** Why no series begins. */
+function twoLedgers(
+  { url, database, collection }: OnlineContext,
+  { before, after, since }: SeriesLedgers,
+): HiloError {
+  const what = `Another ledger answers at ${url}: ${after}`
+  const message = isLocal(url)
+    ? `${what} (the series here was of ${before}), begun anew or of another project.\n` +
+      'To go on, call `await hilo.startOver()` once, or delete the data of this site.'
+    : `No number was made: ${what}, since ${since}. The series of '${collection}' on this device ` +
+      `was of ${before}, and both give the same letters. If two servers answer, stop one, and ` +
+      `call \`hilo.startOver()\`. If ${before} is lost, run on the server: offline-hilo-server ` +
+      `follow ${database} --name ${before} --above <its highest number>.`
+  return new HiloError('other-ledger', message)
+}
 
 const offline = (): HiloError =>
   new HiloError('server-unreachable', 'The server was not asked: the app has switched it off.')

@@ -36,18 +36,21 @@ export function seriesServer(
   return {
     async begin(body) {
       const answer = readJson<SeriesAnswer>(await request('POST', address, body, NO_SERIES), url)
-      const { series, token, after, ranges } = answer
+      const { series, token, ledger, after, ranges } = answer
       const isSound =
         isSeriesName(series) &&
         typeof token === 'string' &&
+        typeof ledger === 'string' &&
         (after === undefined || isMark(Object(after))) &&
         areRanges(ranges)
       if (!isSound) throw invalid(url, answer)
-      return { series, token, ...(after && { after }), ...(ranges && { ranges }) } as SeriesAnswer
+      const given = { ...(after && { after }), ...(ranges && { ranges }) }
+      return { series, token, ledger, ...given } as SeriesAnswer
     },
     async checkIn(body) {
       const answer = readJson<{
         token: unknown
+        ledger: unknown
         ranges: unknown
         superseded: unknown
         unknown: unknown
@@ -62,7 +65,8 @@ export function seriesServer(
           (answer.handedOver === undefined ||
             (Number.isSafeInteger(answer.handedOver?.last) &&
               Number.isSafeInteger(answer.handedOver?.heard))))
-      if (!isSound) throw invalid(url, answer)
+      // guard: H34 an answer of another ledger, or of none, changes nothing of a series
+      if (!isSound || answer.ledger !== body.ledger) throw invalid(url, answer)
       return answer as SeriesCheckInAnswer
     },
   }

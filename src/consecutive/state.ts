@@ -21,6 +21,22 @@ export interface SeriesState {
   claim?: string
   /** Oldest first. */
   ended: EndedSeries[]
+  /** The name of the ledger that gave the last series. Absent: there was none. */
+  ledger?: string
+  /** Another one has answered: no series begins. */
+  stopped?: SeriesLedgers
+  /** Ledgers that the device has left: late answers of them mean nothing. */
+  former?: string[]
+}
+
+/** Two ledgers that have answered. */
+export interface SeriesLedgers {
+  /** The public name of the ledger that gave the series. */
+  before: string
+  /** Of the other one. */
+  after: string
+  /** When its first answer came, by this device's clock: ISO 8601, in UTC. */
+  since: string
 }
 
 export interface CurrentSeries {
@@ -65,13 +81,16 @@ interface EndedSeries {
  *   `last` of that period. What this one has handed out besides, from … to …, the other one may
  *   have made, too.
  * - `closed`: somebody has closed it at the server.
- * - `unknown`: the server does not know it any more: its ledger was restored, or is another one.
+ * - `unknown`: the server does not know it any more: its ledger was restored from a backup.
+ * - `other-ledger`: another ledger answers, which gives the same letters. No series begins before
+ *   you call `hilo.startOver()`, or that ledger follows the first one.
  */
 export type SeriesEnd =
   | { kind: 'copied'; heard: number; doubtful?: { from: number; to: number } }
   | (SeriesHandedOver & { kind: 'handed-over'; doubtful?: { from: number; to: number } })
   | { kind: 'closed'; at: string; by: string; reason: string }
   | { kind: 'unknown' }
+  | (SeriesLedgers & { kind: 'other-ledger' })
 
 const STATE_VERSION = 1
 
@@ -100,7 +119,7 @@ export function readState(stored: unknown): SeriesState {
   return state
 }
 
-function isSound({ version, ended, current, claim }: SeriesState): boolean {
+function isSound({ version, ended, current, claim, ledger, stopped }: SeriesState): boolean {
   return (
     version === STATE_VERSION &&
     Array.isArray(ended) &&
@@ -108,7 +127,8 @@ function isSound({ version, ended, current, claim }: SeriesState): boolean {
       (each) => isText(each?.letter) && isText(each.token) && isText(each.reason?.kind),
     ) &&
     (claim === undefined || isText(claim)) &&
-    (current === undefined || isCurrent(Object(current)))
+    (current === undefined || (isCurrent(Object(current)) && isText(ledger))) &&
+    (stopped === undefined || (isText(stopped?.before) && isText(stopped.after)))
   )
 }
 

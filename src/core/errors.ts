@@ -74,8 +74,8 @@ export type HiloErrorCode =
    */
   | 'dropped'
   /**
-   * Another ledger answers than the one that granted this device's ids: nothing is made until one
-   * follows the other, or you call `startOver`. See the event `ledger`.
+   * Another ledger answers than the one that granted this device's ids, or gave its series: nothing
+   * is made until one follows the other, or you call `startOver`. See the event `ledger`.
    */
   | 'other-ledger'
 

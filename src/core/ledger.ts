@@ -7,6 +7,7 @@
  */
 import { dropClaim, heldRanges, highest } from './claim.js'
 import { type HeardLedger, HiloError } from './errors.js'
+import { isLocal } from './local-url.js'
 import { type Range, total } from './range.js'
 import type { DeviceState, Stop } from './state.js'
 
@@ -58,9 +59,6 @@ function goOnAfter(before: DeviceState, { of, by, tag, at }: Stop): DeviceState 
 const withoutClaim = (state: DeviceState): DeviceState =>
   state.claim ? dropClaim(state, state.claim.id) : state
 
-/** Is the page on the machine of who develops it? Another project may have the same address. */
-const LOCAL = /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:|\/|$)/
-
 /** Why nothing is made, for people. */
 export function ledgersDiffer(
   url: string,
@@ -68,7 +66,7 @@ export function ledgersDiffer(
   { of, by, at, numbers }: Stop,
 ): HiloError {
   const what = `Another ledger answers at ${url}: ${by}`
-  const message = LOCAL.test(url)
+  const message = isLocal(url)
     ? `${what} (ids here are of ${of}), begun anew or of another project.\n` +
       'To go on, call `await hilo.startOver()` once, or delete the data of this site.'
     : `${what}, since ${new Date(at).toISOString()}. Ids of this device are of ${of}. Both may ` +

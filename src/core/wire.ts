@@ -142,6 +142,11 @@ export interface SeriesRequest {
    * numbers from … to … may exist twice.
    */
   ended?: { series: string; token: string; from: number; to: number } | undefined
+  /**
+   * The name of the ledger that gave this device its series. Another one refuses: letters have no
+   * server tag, so each ledger gives the same ones (H34).
+   */
+  ledger?: string | undefined
 }
 
 /**
@@ -155,6 +160,8 @@ export interface SeriesAnswer {
   /** `B` */
   series: string
   token: string
+  /** The name of the ledger that gives it. */
+  ledger: string
   /**
    * The series of a lost device, which a person has handed over: it goes on after these numbers.
    */
@@ -184,7 +191,10 @@ export interface SeriesMark {
 export interface SeriesCheckInRequest {
   /** A UUID. */
   id: string
+  /** Empty: the device has no series any more, and asks only which ledger answers. */
   token: string
+  /** As in a request for a series. */
+  ledger?: string | undefined
   /** How many numbers this device has made in the series, over all periods. */
   last: number
   /**
@@ -218,7 +228,12 @@ interface SeriesPeriod {
 }
 
 /** Its answer, 200. */
-export type SeriesCheckInAnswer =
+export type SeriesCheckInAnswer = SeriesOutcome & {
+  /** The name of the ledger that answers, where the request shows one: another one is refused. */
+  ledger?: string | undefined
+}
+
+type SeriesOutcome =
   /** `closed`: no number may be made in this series any more. `ranges`: as when it was given. */
   | { token: string; closed?: SeriesClosed; ranges?: SeriesRange[] }
   /**

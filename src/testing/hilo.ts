@@ -121,6 +121,7 @@ class Instance<Name extends string>
       options: this.#options,
       signal: this.#closing.signal,
       isSwitchedOn: () => this.#isOnline(),
+      startOvers: [],
       find: (ref, database) => this.#named(ref, database),
       series: (database, collection) => {
         const name = JSON.stringify([database, collection])

@@ -5,15 +5,12 @@
 import { withCheckIn, withCheckInAnswer } from '../consecutive/answers.js'
 import type { SeriesServer } from '../consecutive/server.js'
 import { NOTHING_STORED, wholeTransaction } from '../consecutive/whole.js'
+import { toLetter } from '../core/series-letters.js'
 import type { Link, SeriesStore, SeriesTransaction } from '../core/series-store.js'
 import type { SeriesRequest } from '../core/wire.js'
 
-const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
-
-/** As the real server: A to Z, then AA, AB and so on. No series gets the letter of another one. */
-const letterOf = (index: number): string =>
-  (index < LETTERS.length ? '' : letterOf(Math.floor(index / LETTERS.length) - 1)) +
-  LETTERS[index % LETTERS.length]
+/** The name of its ledger. */
+const LEDGER = 'test'
 
 /** What all series of a device have together. */
 export interface TestDevice {
@@ -48,12 +45,12 @@ export class TestSeries implements SeriesStore, SeriesServer {
 
   close(): void {}
 
-  async begin({ series = letterOf(this.#given++) }: SeriesRequest) {
-    return { series, token: 'test' }
+  async begin({ series = toLetter(++this.#given) }: SeriesRequest) {
+    return { series, token: 'test', ledger: LEDGER }
   }
 
   async checkIn() {
-    return { token: 'test' }
+    return { token: 'test', ledger: LEDGER }
   }
 
   /** This device turns out to be a copy. @returns whether it had a series, which has ended */

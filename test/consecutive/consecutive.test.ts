@@ -34,11 +34,15 @@ function deferred() {
 }
 
 /** The server's answer to the next check-in. */
+/** As the ledger of the shop says it. */
+const answering = async (body: object) =>
+  Response.json({ ...body, ledger: await shop.ledger.readName() })
+
 function answerOnce(body: object): void {
   shop.answer = ({ url }) => {
     if (!/checkin$/.test(url)) return undefined
     shop.answer = undefined
-    return Response.json(body)
+    return answering(body)
   }
 }
 
@@ -449,8 +453,7 @@ inEachStore(() => {
   describe('a server', () => {
     test('that ends each series is asked for three, not for ever', async () => {
       const { receipts } = openTill(shop)
-      shop.answer = ({ url }) =>
-        /checkin$/.test(url) ? Response.json({ unknown: true }) : undefined
+      shop.answer = ({ url }) => (/checkin$/.test(url) ? answering({ unknown: true }) : undefined)
       await expect(receipts.next({ key: 'a' })).rejects.toEqual(
         refusal('invalid-response', "gives series of 'receipts' and ends each"),
       )

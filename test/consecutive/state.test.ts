@@ -7,6 +7,7 @@ import {
   withoutClaim,
   withSeries,
 } from '../../src/consecutive/answers.js'
+import { hear, startOver } from '../../src/consecutive/ledgers.js'
 import { readState, type SeriesState } from '../../src/consecutive/state.js'
 import { HiloError } from '../../src/core/errors.js'
 import type { NumberRow } from '../../src/core/series-store.js'
@@ -16,6 +17,7 @@ const NEW = readState(undefined)
 const begun = withSeries(withClaim(NEW, 'a').state, 'a', {
   series: 'B',
   token: 'first',
+  ledger: 'one',
 })
 
 const checkedIn = (state: SeriesState, last: number, id: string, token: string): SeriesState =>
@@ -42,7 +44,7 @@ describe('a series', () => {
       token: 'first',
       told: 0,
     })
-    const late = { series: 'B', token: 'first' }
+    const late = { series: 'B', token: 'first', ledger: 'one' }
     const onward = checkedIn(begun, 3, 'x', 'second')
     expect(withSeries(onward, 'a', late)).toBe(onward)
     expect(withClaim(onward, 'b')).toEqual({ state: onward, result: undefined })
@@ -57,7 +59,7 @@ describe('a series', () => {
 
   test('goes on under the new token, and remembers what the server has heard', () => {
     const { state, result } = withCheckIn(begun, [row(1), row(2)], 'x')
-    expect(result).toEqual({ id: 'x', token: 'first', last: 2 })
+    expect(result).toEqual({ id: 'x', token: 'first', last: 2, ledger: 'one' })
     expect(withCheckIn(state, [row(3)], 'y').result).toEqual(result)
     expect(withCheckInAnswer(state, [], 'x', { token: 'second' }).state.current).toEqual({
       letter: 'B',
@@ -142,9 +144,97 @@ describe('a series that ends', () => {
 
   test('is followed by another one', () => {
     const state = withClaim(end(2, { unknown: true }), 'z').state
-    const next = withSeries(state, 'z', { series: 'D', token: 'other' })
+    const next = withSeries(state, 'z', { series: 'D', token: 'other', ledger: 'one' })
     expect(next.current).toMatchObject({ letter: 'D', told: 0 })
     expect(next.ended).toEqual(state.ended)
+  })
+})
+
+describe('another ledger', () => {
+  const since = '2027-01-01T08:00:00.000Z'
+  const two = { before: 'one', after: 'two', since }
+  const hearing = (state: SeriesState, heard: Parameters<typeof hear>[2]) =>
+    hear(state, [row(1), row(2, { unheard: 1 })], heard, since)
+  const refused = { name: 'two', follows: 'one' }
+  const stopped = hearing(begun, refused).state
+
+  test('ends the series; what nobody saw is cancelled, and nothing begins', () => {
+    const { state, rows, change } = hearing(begun, refused)
+    expect(change).toEqual({ ...two, isStopped: true })
+    expect(state.current).toBeUndefined()
+    expect(state.ended).toMatchObject([{ letter: 'B', reason: { kind: 'other-ledger', ...two } }])
+    expect(rows).toMatchObject([{ place: 1, state: 'cancelled' }])
+    expect(withClaim(state, 'z')).toEqual({ state, result: undefined })
+    expect(readState(state)).toBe(state)
+  })
+
+  test('stops a device between two series, whose claim is forgotten', () => {
+    const closed = withCheckInAnswer(withCheckIn(begun, [], 'x').state, [], 'x', {
+      ...{ token: 'x', closed: { at: since, by: 'anna', reason: 'a new year' } },
+    }).state
+    const { state } = hearing(withClaim(closed, 'c').state, refused)
+    expect(state).toMatchObject({ stopped: two, ended: [{ reason: { kind: 'closed' } }] })
+    expect(state.claim).toBeUndefined()
+  })
+
+  test('is one that comes late, of a claim that is settled', () => {
+    expect(hearing(begun, { name: 'two' }).state.stopped).toEqual(two)
+  })
+
+  test('is not the same one, one without a name, or heard before there was any', () => {
+    for (const heard of [{ name: 'one' }, { name: 'one', follows: 'one' }, {}])
+      expect(hearing(begun, heard)).toEqual({ state: begun, rows: [] })
+    expect(hearing(NEW, { name: 'two' }).state).toBe(NEW)
+  })
+
+  test('gives no series that follows on one of the first', () => {
+    const { state } = withClaim(
+      withCheckInAnswer(withCheckIn(begun, [], 'x').state, [], 'x', { unknown: true }).state,
+      'c',
+    )
+    const answer = { series: 'C', token: 'x', ledger: 'two' }
+    expect(withSeries(state, 'c', answer)).toBe(state)
+    expect(withSeries(state, 'c', { ...answer, ledger: 'one' }).current!.letter).toBe('C')
+  })
+
+  test.each([
+    [0, false],
+    [1, false],
+    [2, true],
+    [9, true],
+  ])('that follows above %i goes on with a device that has B: %s', (above, goesOn) => {
+    for (const before of [begun, stopped]) {
+      const { state } = hearing(before, { ...refused, above })
+      expect(state.ledger).toBe(goesOn ? 'two' : 'one')
+      expect(state.stopped === undefined).toBe(goesOn)
+      expect(withClaim(state, 'z').result !== undefined).toBe(goesOn)
+      expect(state.ended).toHaveLength(1)
+    }
+  })
+
+  test('that follows makes late answers of the first one mean nothing', () => {
+    const { state } = hearing(begun, { ...refused, above: 9 })
+    expect(hearing(state, { name: 'one' }).state).toBe(state)
+    expect(hearing(state, { name: 'one', follows: 'one' }).state).toBe(state)
+    // But it answers now.
+    expect(hearing(state, { name: 'one', follows: 'two' }).state.stopped).toMatchObject({
+      ...{ before: 'two', after: 'one' },
+    })
+  })
+
+  test('stops until the app starts over: with whichever answers then', () => {
+    expect(startOver(begun)).toBe(begun)
+    const over = startOver(stopped)
+    const { state, result } = withClaim(over, 'z')
+    expect(result).toEqual({
+      claim: 'z',
+      ended: { series: 'B', token: 'first', from: 1, to: 0 },
+    })
+    for (const ledger of ['one', 'two']) {
+      const next = withSeries(state, 'z', { series: 'C', token: 'x', ledger })
+      expect(next).toMatchObject({ ledger, current: { letter: 'C' } })
+      for (const name of ['one', 'two']) expect(hearing(next, { name }).state).toBe(next)
+    }
   })
 })
 

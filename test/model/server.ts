@@ -66,6 +66,7 @@ const context = (newGrantId: () => string): LedgerContext => ({
   bound: BOUND,
   tokens: TOKENS,
   newGrantId,
+  name: 'a',
   nameOf: () => undefined,
 })
 

@@ -94,7 +94,6 @@ export const TWICE = allowed({
     WHY,
     'A page whose storage has not opened yet does not know that its device has stopped.',
   ],
-  'a receipt of two ledgers': [WHY, 'Each ledger gives the letters of series by itself, too.'],
   // Series.
   'a receipt of two copies, one of which was told': [
     WHY,

@@ -29,11 +29,16 @@ const device = (name: string, numbers: NumberRow[], state = HELD) => {
   return { name, disk: { stores: new Map([['receipts', new Map([['"all"', record]])]]) } }
 }
 
-function complaints(devices: object[], printed: [id: string, device: string, key: string][] = []) {
+/** @param ledgers that gave the series, by device. Absent: there is one ledger */
+function complaints(
+  devices: object[],
+  printed: [id: string, device: string, key: string][] = [],
+  ledgers?: Record<string, string>,
+) {
   const said: string[] = []
   const simulation = {
     hit: () => {},
-    twoLedgers: { areThere: false },
+    twoLedgers: { areThere: ledgers !== undefined, giverOf: (name: string) => ledgers?.[name] },
     checker: { complain: (what: string) => said.push(what), tolerate() {} },
   }
   const receipts = new Receipts(simulation as never, '')
@@ -64,7 +69,7 @@ test('a number of which the server heard is made once, whatever a copy says', ()
   const said: string[] = []
   const simulation = {
     hit: () => {},
-    twoLedgers: { areThere: false },
+    twoLedgers: { areThere: false, giverOf: () => undefined },
     checker: { complain: (what: string) => said.push(what), tolerate() {} },
   }
   const receipts = new Receipts(simulation as never, '')
@@ -87,4 +92,29 @@ test('one of two copies has to tell which numbers both may have made', () => {
   const reason = { kind: 'copied', heard: 1, doubtful: { from: 1, to: 1 } } as const
   const ended: SeriesState = { version: 1, ended: [{ letter: 'A', token: 't', reason }] }
   expect(complaints([first, device('d2', [second], ended)], printed)).toEqual([])
+})
+
+test('two ledgers excuse only who has heard one of them, and is of another one', () => {
+  const devices = [device('d1', [row(1)]), device('d2', [row(1, { key: 'sale 2' })])]
+  const printed: [string, string, string][] = [
+    ['A-1', 'd1', 'sale 1'],
+    ['A-1', 'd2', 'sale 2'],
+  ]
+  expect(complaints(devices, printed, { d1: 'first', d2: 'second' })).toEqual([])
+  expect(complaints(devices, printed, { d1: 'first', d2: 'first' })).toHaveLength(1)
+})
+
+test('a device that has heard of two ledgers makes no new number', () => {
+  const said: string[] = []
+  const simulation = {
+    hit: () => {},
+    twoLedgers: { areThere: true, giverOf: () => 'first' },
+    checker: { complain: (what: string) => said.push(what), tolerate() {} },
+  }
+  const receipts = new Receipts(simulation as never, '')
+  receipts.mustStop(device('d1', [row(1)]) as never)
+  receipts.printed('A-1', { device: 'd1', key: 'sale 1' })
+  expect(said).toEqual([])
+  receipts.printed('A-2', { device: 'd1', key: 'sale 2' })
+  expect(said).toEqual(['d1 made A-2 of sale 2, and had heard two ledgers'])
 })

@@ -55,6 +55,8 @@ interface Made {
   heard?: boolean
   /** Its device lost the series with its storage, and got it back by a hand-over. */
   isLost?: true
+  /** Which gave the series to its device. */
+  ledger?: string | undefined
 }
 
 export class Receipts {
@@ -64,6 +66,8 @@ export class Receipts {
   readonly #series = new WeakMap<object, Series>()
   /** By id: the devices that made it, and for which key. */
   readonly #made = new Map<string, Made[]>()
+  /** By device: what it had stored when it had heard of two ledgers. It makes no more. */
+  readonly #stopped = new Map<string, ReadonlySet<string>>()
   /** Letters of series that were handed over. */
   readonly #handedOver = new Set<string>()
   /** By letter: the record that somebody has changed behind its device's back. */
@@ -176,6 +180,13 @@ export class Receipts {
     this.#simulation.hit('past rewritten')
   }
 
+  /** This device has heard of two ledgers. */
+  mustStop({ name, disk }: Pick<Device, 'name' | 'disk'>): void {
+    if (this.#stopped.has(name)) return
+    this.#simulation.hit('a series heard two ledgers')
+    this.#stopped.set(name, new Set(storedSeries(disk).numbers.map(({ id }) => id)))
+  }
+
   #wasHandedOver(letter: string, name: string): void {
     this.#handedOver.add(letter)
     this.#simulation.hit('series handed over')
@@ -225,13 +236,21 @@ export class Receipts {
       const { code, stack } = error as HiloError
       const isExpected =
         error instanceof HiloError &&
-        (EXPECTED.has(code) || code === 'storage-failed' || code === 'closed')
+        (EXPECTED.has(code) ||
+          code === 'storage-failed' ||
+          code === 'closed' ||
+          (code === 'other-ledger' && this.#simulation.twoLedgers.areThere))
       if (!isExpected) checker.complain(`${page.name}: no receipt: ${stack}`)
     }
   }
 
   printed(id: string, made: Made): void {
-    this.#made.set(id, [...(this.#made.get(id) ?? []), made])
+    const { checker, twoLedgers } = this.#simulation
+    const { device, key } = made
+    if (this.#stopped.get(device)?.has(id) === false)
+      checker.complain(`${device} made ${id} of ${key}, and had heard two ledgers`)
+    const ledger = twoLedgers.giverOf(device, id.split('-')[0]!)
+    this.#made.set(id, [...(this.#made.get(id) ?? []), { ...made, ledger }])
   }
 
   #of({ hilo, device, actor }: Page, storage: SeriesStorage): Series {
@@ -246,6 +265,9 @@ export class Receipts {
     }
     const online = onlineSeries({
       ...of,
+      url: this.#url,
+      database: options.database,
+      otherLedger: () => {},
       server: seriesServer({ ...options, url: this.#url }, options.database),
       copied: () => {
         this.#simulation.hit('series of a copy ended')
@@ -309,24 +331,34 @@ export class Receipts {
             if (!numbers.some((row) => row.id === id && row.key === key))
               checker.complain(`${name} has lost ${id} of ${key}`)
     }
-    for (const [id, made] of this.#made) {
-      const isTwice = new Set(made.map(({ key }) => key)).size > 1
-      if (isTwice && this.#simulation.twoLedgers.areThere) {
-        checker.tolerate('a receipt of two ledgers')
-        continue
+    const { areThere } = this.#simulation.twoLedgers
+    for (const [id, all] of this.#made) {
+      // A copy was given nothing. Where there are two ledgers, nobody makes one.
+      const ledgers = new Set(areThere ? all.map(({ ledger }) => ledger) : [undefined])
+      const isTwice = new Set(all.map(({ key }) => key)).size > 1
+      if (isTwice && ledgers.size > 1) checker.tolerate('issued by devices of two ledgers')
+      for (const ledger of ledgers) {
+        const made = areThere ? all.filter((each) => each.ledger === ledger) : all
+        this.#accountMakers(id, made, devices)
       }
-      if (new Set(made.flatMap(({ heard, key }) => (heard ? key : []))).size > 1)
-        checker.complain(`${id} was made twice although the server had heard of both`)
-      // A device cannot tell what it has lost with its storage.
-      const remembered = made.filter(
-        ({ device, isLost }) => !isLost && this.#hasSeries(id, device, devices),
-      )
-      const keys = new Set(remembered.map(({ key }) => key))
-      if (keys.size > 1 && !this.#isTold(id, devices))
-        checker.complain(`${id} was made for ${[...keys].join(' and ')}, and nobody was told`)
-      else if (keys.size > 1) checker.tolerate('a receipt of two copies, one of which was told')
-      else if (isTwice) checker.tolerate('a receipt of a device that lost its storage')
     }
+  }
+
+  /** @param made by devices that have their series of one ledger */
+  #accountMakers(id: string, made: readonly Made[], devices: readonly Device[]): void {
+    const { checker } = this.#simulation
+    const isTwice = new Set(made.map(({ key }) => key)).size > 1
+    if (new Set(made.flatMap(({ heard, key }) => (heard ? key : []))).size > 1)
+      checker.complain(`${id} was made twice although the server had heard of both`)
+    // A device cannot tell what it has lost with its storage.
+    const remembered = made.filter(
+      ({ device, isLost }) => !isLost && this.#hasSeries(id, device, devices),
+    )
+    const keys = new Set(remembered.map(({ key }) => key))
+    if (keys.size > 1 && !this.#isTold(id, devices))
+      checker.complain(`${id} was made for ${[...keys].join(' and ')}, and nobody was told`)
+    else if (keys.size > 1) checker.tolerate('a receipt of two copies, one of which was told')
+    else if (isTwice) checker.tolerate('a receipt of a device that lost its storage')
   }
 
   /** Each number has its record, in the order of making, and each holds the link of the last. */

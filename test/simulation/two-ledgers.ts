@@ -1,22 +1,29 @@
 /**
  * Two ledgers answer at one address (H34). Each grants from 1 on, so a number of one is a number of
- * the other. A device that has received answers of both must stop: it issues nothing of either any
- * more, once all of its pages can know. Devices that have heard only one each cannot know.
+ * the other, and a letter of one a letter of the other. A device that has received answers of both
+ * must stop: it issues nothing of either any more, once all of its pages can know. Devices that
+ * have heard only one each cannot know.
  */
 import type { Device, Page } from './device.js'
 import type { Reply, Request } from './network.js'
 import type { Simulation } from './simulation.js'
 
+/** The collection that has series. */
+const RECEIPTS = 'receipts'
+
 /** After this time, every page of a device must know. */
 const HEARD_MS = 30_000
 
 /** Answers that say of which ledger they are. */
-const TELLING = [200, 201, 409]
+const REFUSED = 409
+const TELLING = [200, 201, REFUSED]
 
 export class TwoLedgers {
   /** By device and collection: ledgers of which an answer came. */
   readonly #heard = new Map<string, Set<string>>()
   readonly #stopped = new Set<string>()
+  /** By device and letter: the ledger that gave it the series last. */
+  readonly #givers = new Map<string, string>()
   readonly #simulation: Simulation
 
   constructor(simulation: Simulation) {
@@ -34,9 +41,16 @@ export class TwoLedgers {
     return this.#stopped.has(`${device} ${series.slice(0, series.lastIndexOf('-'))}`)
   }
 
+  /** Which ledger gave this series to the device. Undefined: it is a copy, and nobody did. */
+  giverOf(device: string, letter: string): string | undefined {
+    return this.#givers.get(`${device} ${letter}`)
+  }
+
   /** The device has received this answer. */
-  received(device: Device, request: Request, { ledger, status }: Reply): void {
+  received(device: Device, request: Request, { ledger, status, body }: Reply): void {
     if (ledger === undefined || !TELLING.includes(status)) return
+    if (request.url.pathname.endsWith('/hilo/series') && status !== REFUSED)
+      this.#givers.set(`${device.name} ${JSON.parse(body).series}`, ledger)
     const page = device.allPages.find(({ name }) => `${request.sender}.`.startsWith(`${name}.`))
     for (const collection of collectionsIn(request)) {
       const key = `${device.name} ${collection}`
@@ -56,6 +70,7 @@ export class TwoLedgers {
     const isSpelled = () => this.#heard.has(`${device.name} ${collection.toUpperCase()}`)
     scheduler.post(driver, HEARD_MS, `${device.name} must know of two ledgers`, () => {
       if (!page.isAlive || device.isLossy || isSpelled()) return
+      if (collection === RECEIPTS) return this.#simulation.receipts?.mustStop(device)
       this.#simulation.hit('a device heard two ledgers')
       this.#stopped.add(`${device.name} ${collection}`)
     })
@@ -64,6 +79,7 @@ export class TwoLedgers {
 
 /** The collections that a claim asks for, or a check-in shows tokens of. */
 function collectionsIn({ url, body }: Request): string[] {
+  if (url.pathname.includes('/hilo/series')) return [RECEIPTS]
   const { collections = [], grants = [] } = JSON.parse(body ?? '{}') as {
     collections?: { tag: string }[]
     grants?: { token: string }[]

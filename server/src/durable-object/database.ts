@@ -24,8 +24,6 @@ import { openDurableStore } from './store.js'
 export interface HiloDatabase
   extends Omit<OperatedLedger, 'drop' | 'closeSeries' | 'handOverSeries'> {
   fetch(request: Request): Promise<Response>
-  /** Can the ledger be written to? Resolves with the names that grant nothing since a restore. */
-  ping(): Promise<string[]>
   drop(what: Omit<Drop, 'at'>): Promise<void>
   closeSeries(closing: Omit<SeriesClosing, 'at'>): Promise<Series | undefined>
   handOverSeries(handOver: Omit<SeriesHandOver, 'at'>): Promise<Series | HandOverRefusal>
@@ -65,12 +63,6 @@ export function hiloDatabase<Env>(
       const { horizon } = checkWorkerOptions(optionsIn(this.env))
       await (await this.#ledger()).prune(pruningAt(Date.now(), horizon))
       await this.ctx.storage.setAlarm(Date.now() + PRUNE_INTERVAL_MS)
-    }
-
-    async ping(): Promise<string[]> {
-      const ledger = await this.#ledger()
-      await ledger.ping()
-      return ledger.restored()
     }
 
     static {

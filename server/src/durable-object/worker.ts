@@ -58,6 +58,13 @@ export function createHiloWorker<Env extends HiloEnv>(
 
 const DATABASE_PATH = /^\/databases\/([^/]+)\//i
 
+/** What the `/healthz` of an object says. */
+interface Health {
+  ledger: string
+  stopped: string[]
+  others: Record<string, string[]>
+}
+
 /** The database that a path names, as the handler reads it. */
 function databaseIn(url: string): string | undefined {
   const name = DATABASE_PATH.exec(new URL(url).pathname)?.[1]
@@ -77,15 +84,7 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
     if (!listed.has(name.toLowerCase())) return undefined
     return objects.get(objects.idFromName(name.toLowerCase()))
   }
-  const all = () => databases.map((name) => objectOf(name)!.ping().catch(unavailable))
-  const ledger: Pick<Ledger, 'ping' | 'restored' | 'onRestored' | 'readName'> = {
-    ping: async () => void (await Promise.all(all())),
-    restored: async () => (await Promise.all(all())).flat(),
-    onRestored() {},
-    // Each object has a ledger of its own.
-    readName: async () => undefined,
-  }
-  const own = createHandler({ ...handler, ledger: refusing(ledger) }, PORTS)
+  const own = createHandler({ ...handler, ledger: NO_LEDGER }, PORTS)
   const log = handler.log ?? PORTS.createLog()
   const origins = handler.cors?.origins ?? []
 
@@ -96,9 +95,28 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
       if (!object) throw databaseMissing(operator.database, 500, 'This server lists others.')
       return operator.run(object)
     }
+    if (new URL(request.url).pathname === '/healthz') return health(request.url)
     const name = databaseIn(request.url)
     const object = name === undefined ? undefined : objectOf(name)
     return object ? object.fetch(request) : own(request)
+  }
+
+  /** Each object has a ledger of its own, and answers for it. */
+  async function health(url: string): Promise<Response> {
+    const responses = await Promise.all(
+      databases.map((name) => objectOf(name)!.fetch(new Request(url))),
+    )
+    const failed = responses.find(({ ok }) => !ok)
+    if (failed) return failed
+    const all = await Promise.all(responses.map((each) => each.json() as Promise<Health>))
+    return answer({
+      status: 'ok',
+      ledgers: Object.fromEntries(
+        all.map(({ ledger }, i) => [databases[i]!.toLowerCase(), ledger]),
+      ),
+      stopped: all.flatMap(({ stopped }) => stopped),
+      others: Object.assign({}, ...all.map(({ others }) => others)),
+    })
   }
 
   return async (request) => {
@@ -119,17 +137,11 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
 const unanswered = (): Refusal =>
   tryLater('database', 'The database did not answer. Send the same request again.', RETRY_SECONDS)
 
-function unavailable(error: Error): never {
-  throw new LedgerUnavailable(error.message, { cause: error })
-}
-
 /** No other method is called: what is about a database is answered by its object. */
-const refusing = (some: Partial<Ledger>): Ledger =>
-  ({
-    claim: () =>
-      Promise.reject(new LedgerUnavailable('The object of the database has the ledger.')),
-    ...some,
-  }) as Ledger
+const NO_LEDGER = {
+  claim: () => Promise.reject(new LedgerUnavailable('The object of the database has the ledger.')),
+  onRestored() {},
+} as Partial<Ledger> as Ledger
 
 /** Without these, a page of an allowed origin could not read why it has to wait. */
 function readableBy(origin: string | null, origins: readonly string[]): Record<string, string> {

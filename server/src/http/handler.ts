@@ -84,7 +84,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   app.route('/', metricsRoutes(metrics, access))
   app.route('/', topologyRoutes(checked, access))
   app.route('/databases/:database', hiloRoutes(checked, access, costs, metrics, logFailure, others))
-  app.route('/databases/:database', seriesRoutes(checked, access, metrics))
+  app.route('/databases/:database', seriesRoutes(checked, access, metrics, others))
   app.route('/databases/:database', explainRoutes(checked, access))
   app.route('/databases/:database', identityRoutes(checked, access, metrics))
   app.route('/databases/:database', documentRoutes(checked, access, costs))

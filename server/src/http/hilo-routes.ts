@@ -10,7 +10,6 @@ import {
   type NextManyAnswer,
 } from '../../../src/core/wire.js'
 import { bindingKey } from '../ledger/collections.js'
-import { HeldOfAnother } from '../ledger/errors.js'
 import type { CheckInResult, ClaimOutcome, ClaimRequest, Grant } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
 import { type Costs, sumOf } from './budgets.js'
@@ -114,10 +113,7 @@ export function hiloRoutes(
     const { id, grants, spent, ledgers } = readCheckInBody(await readJson(c), limits)
     await allow({ action: 'check-in', count: 0 })
     const asked = { database, id, at: Date.now(), grants, spent, ledgers, serverTag }
-    const results = await ledger.checkIn(asked).catch((error) => {
-      if (error instanceof HeldOfAnother) others.note(database, error.other)
-      throw error
-    })
+    const results = await others.watch(database, ledger.checkIn(asked))
     note(database, results)
     const name = ledgers?.[serverTag]
     return answer({

@@ -2,6 +2,7 @@
  * Which other ledgers devices hold numbers of, as this process has heard since it started, by
  * database: for the log and for `/healthz`. Bounded, because the names come from requests.
  */
+import { HeldOfAnother } from '../ledger/errors.js'
 import type { OtherLedger } from '../ledger/ledger.js'
 import type { Log } from './log.js'
 
@@ -11,13 +12,15 @@ const MOST = 100
 export interface OtherLedgers {
   /** A device was refused. Each name of a database is logged once. */
   note(database: string, other: OtherLedger): void
+  /** The same where the work is refused for it. */
+  watch<T>(database: string, work: Promise<T>): Promise<T>
   /** Names by database, in lower case. */
   heard(): Record<string, string[]>
 }
 
 export function otherLedgers(log: Log): OtherLedgers {
   const heard = new Map<string, Set<string>>()
-  return {
+  const others: OtherLedgers = {
     note(name, { held, name: own }) {
       const database = name.toLowerCase()
       const names = heard.get(database) ?? new Set()
@@ -31,6 +34,15 @@ export function otherLedgers(log: Log): OtherLedgers {
           'anew? Then run: offline-hilo-server follow <database> --name <held> --above <number>.',
       )
     },
+    async watch(database, work) {
+      try {
+        return await work
+      } catch (error) {
+        if (error instanceof HeldOfAnother) others.note(database, error.other)
+        throw error
+      }
+    },
     heard: () => Object.fromEntries([...heard].map(([database, names]) => [database, [...names]])),
   }
+  return others
 }

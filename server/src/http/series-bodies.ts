@@ -34,15 +34,18 @@ export function listed({
   }
 }
 
-export function resultBody(result: SeriesResult): SeriesCheckInAnswer {
-  if (result === 'unknown') return { unknown: true }
+/** @param ledger the name that the request has shown: it is that of this ledger */
+export function resultBody(result: SeriesResult, ledger: string | undefined): SeriesCheckInAnswer {
+  const named = ledger !== undefined && { ledger }
+  if (result === 'unknown') return { unknown: true, ...named }
   if ('superseded' in result) {
     const { handedOver, ...copied } = result
-    return { ...copied, ...(handedOver && { handedOver: withTime(handedOver) }) }
+    return { ...copied, ...(handedOver && { handedOver: withTime(handedOver) }), ...named }
   }
   const { token, closed, ranges } = result
   return {
     token,
+    ...named,
     ...(closed && { closed: { ...closed, at: time(closed.at) } }),
     ...(ranges && { ranges }),
   }

@@ -32,6 +32,7 @@ import {
 } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
+import type { OtherLedgers } from './other-ledgers.js'
 import { badRequest, claimRefused, nameTaken, noSeries, quotaReached } from './refusals.js'
 import { listed, resultBody } from './series-bodies.js'
 
@@ -58,6 +59,7 @@ const seriesBody = z.object({
       to: number,
     })
     .optional(),
+  ledger: text(MAX_NAME_BYTES).optional(),
 }) satisfies z.ZodType<SeriesRequest>
 
 const link = z.object({ at: number, hash: z.string().regex(LINK_HASH) })
@@ -72,6 +74,7 @@ const checkInBody = z.object({
     .optional(),
   link: link.optional(),
   heard: z.object({ last: number, link: link.optional() }).optional(),
+  ledger: text(MAX_NAME_BYTES).optional(),
 }) satisfies z.ZodType<SeriesCheckInRequest>
 
 const closeBody = z.object({
@@ -89,7 +92,12 @@ const handOverBody = closeBody.extend({
   dryRun: z.boolean().optional(),
 }) satisfies z.ZodType<SeriesHandOverRequest>
 
-export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics: Metrics): Hono {
+export function seriesRoutes(
+  { ledger, nodeTag: serverTag }: CheckedOptions,
+  access: Access,
+  metrics: Metrics,
+  others: OtherLedgers,
+): Hono {
   return new Hono()
     .get('/hilo/series', async (c) => {
       const { database, allow } = access.callerOf(c)
@@ -99,7 +107,14 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
     })
     .post('/hilo/series', async (c) => {
       const { database, name: by, allow, spend, refund } = access.callerOf(c)
-      const { claim, collection, device = '', series: name, ended } = await readSeriesBody(c)
+      const {
+        claim,
+        collection,
+        device = '',
+        series: name,
+        ended,
+        ...held
+      } = await readSeriesBody(c)
       await allow({ action: 'series', tag: collection, count: 0 })
       const asked = {
         database,
@@ -109,11 +124,14 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         device,
         name,
         ended: ended && { ...ended, letter: ended.series },
+        ledger: held.ledger,
+        serverTag,
         at: Date.now(),
       }
       spend(ONE_SERIES)
       const outcome = await ledger.claimSeries(asked)
       if ('refused' in outcome || outcome.isRepeat) refund(ONE_SERIES)
+      if ('other' in outcome) others.note(database, outcome.other)
       if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
       if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(outcome.by)
       if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))
@@ -122,6 +140,7 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       const granted: SeriesAnswer = {
         series,
         token,
+        ledger: outcome.ledger,
         ...(after && { after: { ...after, periods: [...after.periods] } }),
         ...(ranges && { ranges }),
       }
@@ -131,15 +150,12 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       const { database, allow } = access.callerOf(c)
       const { id, ...told } = await readCheckInBody(c)
       await allow({ action: 'series', count: 0 })
-      const result = await ledger.checkInSeries({
-        database,
-        id,
-        ...told,
-        at: Date.now(),
-      })
-      if (result === 'unknown') metrics.checkedIn(['unknown'])
+      const asked = { database, id, ...told, serverTag, at: Date.now() }
+      const result = await others.watch(database, ledger.checkInSeries(asked))
+      // Without a token it is only the question which ledger answers.
+      if (result === 'unknown') metrics.checkedIn(told.token === '' ? [] : ['unknown'])
       else if ('superseded' in result && !result.handedOver) metrics.checkedIn(['superseded'])
-      return answer(resultBody(result))
+      return answer(resultBody(result, told.ledger))
     })
     .post('/hilo/series/close', async (c) => {
       const { database, allow } = access.callerOf(c)
@@ -170,7 +186,7 @@ async function readSeriesBody(c: Context): Promise<SeriesRequest> {
     throw badRequest(
       'A series is asked for by JSON {"claim": "<uuid>", "collection": "receipts", ' +
         `"device"?: "Till 3", "series"?: "T3", ` +
-        `"ended"?: {"series": "B", "token": "…", "from": 1, "to": 2}}. The ` +
+        `"ended"?: {"series": "B", "token": "…", "from": 1, "to": 2}, "ledger"?: "…"}. The ` +
         `device's name has up to ${MAX_NAME_BYTES} bytes of UTF-8 and no control characters, the ` +
         `series' name 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /, with a digit.`,
     )
@@ -184,7 +200,7 @@ async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
     throw badRequest(
       'A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124, "periods"?: ' +
         `[{"period": "2027", "first": 1, "last": 124}], "link"?: {"at": 1, "hash": "…"}, ` +
-        `"heard"?: {"last": 123, "link"?: …}}, with up to ${MOST_PERIODS} periods.`,
+        `"heard"?: {"last": 123, "link"?: …}, "ledger"?: "…"}, with up to ${MOST_PERIODS} periods.`,
     )
   return { ...data, id: readId(data.id, 'id') }
 }

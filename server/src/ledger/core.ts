@@ -159,6 +159,8 @@ export interface LedgerContext {
   bound: BoundCollections
   tokens: GrantTokens
   newGrantId(): string
+  /** The public name of this ledger. */
+  name: string
   /** The name of where the numbers of a collection come from. Undefined: it has none. */
   nameOf(key: CollectionKey): string | undefined
 }
@@ -179,8 +181,9 @@ export function ledgerCore(
   bound: BoundCollections,
 ): LedgerCore {
   const tokens = grantTokens(store.secrets.known)
-  const nameOf = namesOf(store.name, bound)
-  const context: LedgerContext = { limits, bound, tokens, newGrantId, nameOf }
+  const { name } = store
+  const nameOf = namesOf(name, bound)
+  const context: LedgerContext = { limits, bound, tokens, newGrantId, name, nameOf }
   const alarm = createAlarm()
 
   async function change<T>(

@@ -187,7 +187,7 @@ export function takeOver(
   rows: Rows,
   claim: SeriesClaim,
   ended: TokenContent | undefined,
-  { tokens }: Pick<LedgerContext, 'tokens'>,
+  { tokens, name: ledger }: Pick<LedgerContext, 'tokens' | 'name'>,
 ): StepResult<SeriesOutcome | undefined> {
   const [stored] = rows.series.values()
   const grant = stored && rows.grants.get(stored.grant)
@@ -198,6 +198,7 @@ export function takeOver(
     letter: row.letter,
     name: row.name,
     token: tokens.write(replaced),
+    ledger,
     isRepeat,
     after: { last: row.last, periods: periodsOf(row) },
     ...givenTo(row),

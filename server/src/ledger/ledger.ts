@@ -251,6 +251,10 @@ export interface SeriesClaim extends CollectionKey {
    * to … may exist twice.
    */
   ended?: { letter: string; token: string; from: number; to: number } | undefined
+  /** The name of the ledger that gave the device its series. Undefined: it had none. */
+  ledger?: string | undefined
+  /** With it: the tag of the node that answers. */
+  serverTag?: string | undefined
   /** Milliseconds since the epoch. */
   at: number
 }
@@ -264,6 +268,8 @@ export type SeriesOutcome =
       letter: number
       name: string
       token: string
+      /** The name of this ledger. */
+      ledger: string
       isRepeat: boolean
       after?: SeriesMark
       ranges?: SeriesRange[]
@@ -284,6 +290,9 @@ export interface SeriesCheckIn {
   link?: SeriesLink | undefined
   /** What the device has stored now of the last number of which it knows that this ledger heard. */
   heard?: { last: number; link?: SeriesLink | undefined } | undefined
+  /** As of a claim of a series. */
+  ledger?: string | undefined
+  serverTag?: string | undefined
   at: number
 }
 
@@ -652,10 +661,16 @@ export interface Identities {
 
 /** Series of consecutive numbers, each of one device. */
 export interface SeriesRegister {
-  /** Gives a series to a device: the next letter of the collection. */
+  /**
+   * Gives a series to a device: the next letter of the collection. A device that had one of another
+   * ledger is refused.
+   */
   claimSeries(claim: SeriesClaim): Promise<SeriesOutcome>
 
-  /** Replaces the token of a series, and keeps how far it has come. */
+  /**
+   * Replaces the token of a series, and keeps how far it has come.
+   * @throws HeldOfAnother when the device has a series of another ledger. Nothing was changed
+   */
   checkInSeries(checkIn: SeriesCheckIn): Promise<SeriesResult>
 
   /** Resolves with the series as it is now; undefined: there is none of that letter. */

@@ -4,9 +4,11 @@
  */
 import { keyText, lettersOf, normalized } from './collections.js'
 import { type LedgerCore, selectionOfShown } from './core.js'
+import { HeldOfAnother } from './errors.js'
 import { handOver, handOversOf, isFor, rangesOf, takeOver, toSeries } from './hand-over.js'
 import { heardIn } from './heard.js'
 import type {
+  ClaimRefusal,
   CollectionKey,
   RangeRefusal,
   Series,
@@ -20,9 +22,11 @@ import type {
 } from './ledger.js'
 import type { Rows, Selection, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
-import { checkInSeries, claimSeries, letterClaim } from './series.js'
+import { checkInSeries, claimSeries, letterClaim, otherOf } from './series.js'
 
 type SeriesLetter = CollectionKey & { letter: string }
+
+type Step<T> = (rows: Rows) => StepResult<T> | { select: Selection }
 
 export function seriesRegister(core: LedgerCore): SeriesRegister {
   const { store, context, change } = core
@@ -54,7 +58,12 @@ export function seriesRegister(core: LedgerCore): SeriesRegister {
           ...selectionOfShown([{ database, shown: [{ token }] }]),
           series: token ? [token.id] : [],
         },
-        step: (rows) => checkInSeries(rows, checkIn, token, context),
+        step(rows) {
+          const other = otherOf(rows, checkIn, context.name)
+          // guard: H34 the check-in of a series of another ledger changes nothing
+          if (other) throw new HeldOfAnother(database, other)
+          return checkInSeries(rows, checkIn, token, context)
+        },
       })
     },
 
@@ -101,11 +110,19 @@ async function claimIn(
   const { limits, tokens } = context
   const { database, ended } = claim
   const token = ended && tokens.read(ended.token, database)
+  const ofOwn =
+    <T>(step: Step<T>): Step<T | ClaimRefusal> =>
+    (rows) => {
+      const other = otherOf(rows, claim, context.name)
+      // guard: H34 a device that had a series of another ledger is given none
+      if (other) return { answer: { refused: 'other-ledger', max: 0, other }, changes: {} }
+      return step(rows)
+    }
   const handed = (await store.readHandedOver(claim)).find((row) => isFor(row, claim, token))
   if (handed) {
     const taken = await change([database], {
       select: { grants: [handed.grant], series: [handed.grant] },
-      step: (rows) => takeOver(rows, claim, token, context),
+      step: ofOwn((rows) => takeOver(rows, claim, token, context)),
     })
     if (taken) return taken
   }
@@ -122,13 +139,13 @@ async function claimIn(
   }
   return change([database], {
     select,
-    step(rows) {
+    step: ofOwn<SeriesOutcome>((rows) => {
       const known = rows.claimed.get(keyText(letter))?.get(claim.id)
       // A claim that is repeated gets the name that its series has.
       if (known && !rows.selected.series?.includes(known.id))
         return { select: { ...select, series: [...select.series, known.id] } }
       return claimSeries(rows, claim, token, isFull, context)
-    },
+    }),
   })
 }
 

@@ -3,20 +3,23 @@
  * the letters, granted to one device: claims, grant tokens and forks are those of every grant.
  * Guarantees that no letter is given to two devices.
  */
+import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import { grantClaims } from './claim.js'
 import { keyText, lettersOf } from './collections.js'
-import { type LedgerContext, provenBy } from './core.js'
+import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
 import { givenTo, handOverOf, toSeries, withLost } from './hand-over.js'
 import { withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
+  OtherLedger,
   Series,
   SeriesCheckIn,
   SeriesClaim,
   SeriesOutcome,
   SeriesResult,
 } from './ledger.js'
+import { otherLedger } from './name.js'
 import { MAX_NUMBER } from './number-line.js'
 import type { NewGrant } from './overlap.js'
 import type { Rows, StepResult } from './row-store.js'
@@ -33,10 +36,23 @@ export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
   by: claim.by,
   count: 1,
   // The device has had this letter: a restored ledger gives no lower one.
-  lastMax: claim.ended && isLetter(claim.ended.letter) ? toPlace(claim.ended.letter) : 0,
+  lastMax: claim.ended ? toPlace(claim.ended.letter) : 0,
   serverTag: '',
   at: claim.at,
 })
+
+/** Letters have no server tag: a series of another ledger is one whatever its node is called. */
+export const otherOf = (
+  rows: Rows,
+  { database, ledger, serverTag = '' }: Pick<SeriesClaim, 'database' | 'ledger' | 'serverTag'>,
+  name: string,
+): OtherLedger | undefined =>
+  otherLedger(
+    ledger === undefined ? undefined : { [serverTag]: ledger },
+    serverTag,
+    name,
+    databaseIn(rows, database).follows,
+  )
 
 /**
  * @param ended the token of the series that the device has ended, as it was read
@@ -92,7 +108,13 @@ export function claimSeries(
     })
   if (grant && before?.database === database) series.push(withDoubt(before, claim))
   return {
-    answer: { letter, name, token: outcome.grant.token, isRepeat: outcome.isRepeat },
+    answer: {
+      letter,
+      name,
+      token: outcome.grant.token,
+      ledger: context.name,
+      isRepeat: outcome.isRepeat,
+    },
     changes: { ...granted.changes, newGrants: grant ? [withoutHorizon(grant)] : [], series },
   }
 }
@@ -181,19 +203,3 @@ function withDoubt(row: SeriesRow, { ended, at }: SeriesClaim): SeriesRow {
     doubtfulTo: Math.max(row.doubtfulTo ?? to, to),
   }
 }
-
-const ALPHABET = 26
-const FIRST = 'A'.charCodeAt(0)
-
-/** 1 is A, 27 is AA. */
-export function toLetter(place: number): string {
-  const last = String.fromCharCode(FIRST + ((place - 1) % ALPHABET))
-  return place <= ALPHABET ? last : toLetter(Math.floor((place - 1) / ALPHABET)) + last
-}
-
-/** Or is it a name that an app has chosen? */
-const isLetter = (name: string): boolean => /^[A-Z]+$/.test(name)
-
-/** @param letter as {@link toLetter} writes it */
-export const toPlace = (letter: string): number =>
-  [...letter].reduce((place, each) => place * ALPHABET + each.charCodeAt(0) - FIRST + 1, 0)

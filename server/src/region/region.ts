@@ -119,6 +119,12 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
           'be given twice. Let devices that need a series ask the root.',
       )
     },
+    async checkInSeries() {
+      throw new CounterUnusable(
+        'Only the root of this region knows series: here each would seem unknown, and would ' +
+          'end. Let devices that have a series ask the root.',
+      )
+    },
     async close() {
       // If the root is away, closing goes on: the next start grants what is still here.
       await supplies.close()

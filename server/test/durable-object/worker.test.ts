@@ -45,10 +45,26 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
     expect(await (await claim(url, 'SHOP')).json()).toMatchObject({ Low: 97, High: 128 })
     expect(await (await claim(url, 'Depot')).json()).toMatchObject({ Low: 1, High: 32 })
     expect((await claim(url, 'Other')).status).toBe(500)
-    expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    expect((await fetch(`${url}/healthz`, { method: 'HEAD' })).status).toBe(200)
     expect((await fetch(`${url}/topology?name=Shop`)).status).toBe(200)
     expect((await fetch(`${url}/metrics`)).status).toBe(400)
     expect(objectsIn(workerd)).toHaveLength(2)
+  })
+
+  test('/healthz names the ledger of each database, and others that devices hold', async () => {
+    const { url } = await start({ options: { databases: ['Shop', 'Depot'] } })
+    const collections = [{ tag: 'orders', count: 1, ledgers: { A: 'otherotherother2' } }]
+    await fetch(`${url}/databases/Shop/hilo/next`, json({ claim: ID, collections }))
+    const health = await (await fetch(`${url}/healthz`)).json()
+    expect(health).toEqual({
+      status: 'ok',
+      ledgers: { shop: expect.any(String), depot: expect.any(String) },
+      stopped: [],
+      others: { shop: ['otherotherother2'] },
+    })
+    const { Ledger } = await (await claim(url, 'Shop', `tag=lines&claim=${ID}`)).json()
+    expect(health.ledgers.shop).toBe(Ledger)
+    expect(health.ledgers.depot).not.toBe(Ledger)
   })
 
   test.each([

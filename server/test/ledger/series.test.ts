@@ -1,7 +1,8 @@
 /** Series as pure steps: what they answer, and which rows they change. */
 import { expect, test } from 'vitest'
+import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import type { SeriesRow } from '../../src/ledger/rows.js'
-import { checkInSeries, claimSeries, toLetter, toPlace } from '../../src/ledger/series.js'
+import { checkInSeries, claimSeries } from '../../src/ledger/series.js'
 import { closeSeries } from '../../src/ledger/series-register.js'
 import { collectionOf, contextOf, grantId, grantOf, rowsOf, TOKENS } from './steps.js'
 

@@ -35,6 +35,7 @@ export function contextOf(...bound: BoundCollection[]): LedgerContext {
     bound: new Map(bound.map((one) => [bindingKey(one), one])),
     tokens: TOKENS,
     newGrantId: () => grantId(++grants),
+    name: 'a',
     nameOf: () => 'a',
   }
 }

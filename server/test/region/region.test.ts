@@ -471,6 +471,9 @@ test('identities are counted by the root', async () => {
   await expect(
     ledger.claimSeries({ ...KEY, id: newId(), device: 'till 1', at: AT }),
   ).rejects.toThrow(/Only the root/)
+  await expect(
+    ledger.checkInSeries({ database: KEY.database, id: newId(), token: 'a', last: 1, at: AT }),
+  ).rejects.toThrow(/Only the root/)
 })
 
 test('an identity that its root refuses is not asked for as if the root were away', async () => {
