@@ -138,6 +138,9 @@ export class Checker {
       this.complain(`${series} ${n} was issued by ${device}, which had heard two ledgers`)
     if (isIn(numbers.hearing[n]!, bit))
       this.tolerate('issued by a copy before all of its pages had heard of it')
+    // Its page without the storage is as another device: each has heard one of the two.
+    else if (numbers.allocators[n] && this.twoLedgers.areThere && isIn(this.#apart, bit))
+      this.tolerate('issued by devices of two ledgers')
     else if (!isIn(numbers.holders[n]!, bit))
       this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     else if (numbers.allocators[n]) {
