@@ -4,15 +4,19 @@
  * allocator, and loads the calls that are rare when they are made.
  */
 import { baseUrl } from '../core/base-url.js'
+import { bindMethods } from '../core/bound.js'
 import type { OwnerCallbacks } from '../core/contract.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
+  type CallLimits,
   type CheckedOptions,
+  checkCall,
   checkCount,
-  checkLimits,
+  checkListener,
   checkOptions,
   type HiloOptions,
+  isPlain,
 } from '../core/options.js'
 import type { Allocator } from './allocator.js'
 import type {
@@ -80,6 +84,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   constructor(options: HiloOptions, realm: HiloRealm) {
     super()
     this.#realm = realm
+    bindMethods(this)
     const checked = checkOptions(options, baseUrl(globalThis.location))
     const listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
@@ -168,7 +173,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    */
   async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {
     checkCount('count', count)
-    return this.#allocatorOf(collection, options).warm(count, this.#limits(options))
+    const allocator = this.#allocatorOf(collection, options, 'timeout', 'signal')
+    return allocator.warm(count, this.#limits(options))
   }
 
   /**
@@ -246,6 +252,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @returns stops watching
    */
   watch(listener: (activity: Activity) => void): () => void {
+    checkListener(listener)
     const { link, page } = this.#instance
     const observer = import('./observer.js').then(
       ({ observe }) => observe(page, listener),
@@ -311,8 +318,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @throws HiloError `storage-failed`, `outdated`, `closed`
    */
   async startOver(options?: Pick<IdOptions, 'database'>): Promise<void> {
+    const { database } = checkCall(options, 'database')
     const { startOver } = await this.#loadOnlineCalls()
-    return startOver(this.#caller(), options?.database)
+    return startOver(this.#caller(), database)
   }
 
   /**
@@ -350,7 +358,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options: IdOptions | undefined,
   ): Promise<T> {
     try {
-      const allocator = this.#allocatorOf(collection, options)
+      const allocator = this.#allocatorOf(collection, options, 'timeout', 'signal')
       // Nearly every call ends here: nothing is made but the promise.
       if (!options && allocator.canServe(count)) return Promise.resolve(take(allocator))
       return allocator.when(count, take, this.#limits(options))
@@ -359,14 +367,18 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     }
   }
 
-  #allocatorOf(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): Allocator {
-    return this.#instance.allocatorOf(collection, options?.database)
+  /** @param known what the call may be told, besides the database */
+  #allocatorOf(
+    collection: CollectionRef,
+    options?: CallLimits,
+    ...known: (keyof CallLimits)[]
+  ): Allocator {
+    const { database } = options === undefined ? NOTHING : checkCall(options, ...known, 'database')
+    return this.#instance.allocatorOf(collection, database)
   }
 
   #limits(options: CallOptions | undefined): WaitLimits {
-    if (!options) return this.#instance.options
-    const { timeout = this.#instance.options.timeout, signal } = options
-    checkLimits(timeout, signal)
+    const { timeout = this.#instance.options.timeout, signal } = options ?? {}
     return { timeout, signal }
   }
 
@@ -402,8 +414,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       PageLeases,
       HiloError,
       fromFailure,
+      checkCall,
       checkCount,
-      checkLimits,
+      isPlain,
       newId,
     }
   }
@@ -413,5 +426,6 @@ const NOT_LOADED =
   'A part of offline-hilo could not be loaded: there is no network, or a newer build of the app ' +
   'was deployed meanwhile. Reload the page when there is a network.'
 
+const NOTHING: CallLimits = {}
 const takeId = (allocator: Allocator): string => allocator.nextIdSync()
 const takeNumber = (allocator: Allocator): number => allocator.nextNumberSync()

@@ -5,7 +5,7 @@
  */
 import type { Owner, OwnerCallbacks, OwnerConfig, Target } from '../core/contract.js'
 import type { DeviceStore } from '../core/device-store.js'
-import { HiloError } from '../core/errors.js'
+import { HiloError, toFailure } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { type CheckedOptions, checkDatabase } from '../core/options.js'
@@ -73,8 +73,13 @@ export class Instance {
       config,
       callbacks: {
         headers: async () => {
-          pageExit.headers = plainHeaders(await (headers as () => HeadersInit)())
-          return pageExit.headers
+          const given = await (headers as () => HeadersInit)()
+          try {
+            pageExit.headers = plainHeaders(given)
+            return { headers: pageExit.headers }
+          } catch (error) {
+            return { failure: toFailure(error, 'invalid-argument') }
+          }
         },
         stored: listener.stored,
         claim: async (target, claim) => source!.claim(target, claim, timeout),

@@ -85,7 +85,9 @@ describe('a wrong option is named in the error', () => {
     ['database', { database: 7 }],
     ['collections', { collections: 'orders' }],
     ['collections', { collections: null }],
-    ['collections.0', { collections: ['orders'] }],
+    ['collections', { collections: ['orders'] }],
+    ['collections', { collections: new Map([['orders', {}]]) }],
+    ['collections.orders', { collections: { orders: [] } }],
     ['collections.orders', { collections: { orders: 200 } }],
     ['collections.orders', { collections: { orders: null } }],
     ['collections.orders.reserve', { collections: { orders: { reserve: -1 } } }],
@@ -149,7 +151,7 @@ describe('an unknown option', () => {
   test('is refused, with the known ones', () => {
     const { code, message } = refusal({ url, colections: {} })
     expect(code).toBe('invalid-argument')
-    expect(message).toMatch(/`options\.colections`.*collections/)
+    expect(message).toMatch(/`options\.colections`.*`collections`/)
   })
 
   test.each(['toString', 'constructor', 'hasOwnProperty'])('%s is unknown too', (name) => {
