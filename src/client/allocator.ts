@@ -17,6 +17,8 @@ export interface AllocatorContext
   /** Aborted when the page is closed, with the error for callers. */
   signal: AbortSignal
   formatId: FormatId | undefined
+  /** Why no id can be made here at all. */
+  missing?: HiloError | undefined
   changed(allocator: Allocator): void
   exhausted(allocator: Allocator, error: HiloError): void
   dropped(allocator: Allocator, cause: 'fork' | 'drop'): void
@@ -125,8 +127,9 @@ export class Allocator {
   }
 
   #notLeased(): Error {
-    const { signal } = this.#context
+    const { signal, missing } = this.#context
     if (signal.aborted) return signal.reason
+    if (missing) return missing
     this.stock.refill()
     return notLeased(this.#collection)
   }

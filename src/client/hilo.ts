@@ -71,10 +71,15 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   /**
    * Resolves when the page has ids of the listed collections; on an empty device that is offline,
    * it waits for the network. Rejects when the server refuses for good, or when you close it
-   * before.
+   * before. On a server without a `store`, nothing is leased until you ask for it here.
    */
-  readonly ready: Promise<void>
+  get ready(): Promise<void> {
+    this.#ready ??= this.#start()
+    return this.#ready
+  }
 
+  #ready: Promise<void> | undefined
+  readonly #listed: readonly string[]
   readonly #instance: Instance
   readonly #realm: HiloRealm
   readonly #events: Events
@@ -86,7 +91,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.#realm = realm
     bindMethods(this)
     const checked = checkOptions(options, baseUrl(globalThis.location))
-    const listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
+    this.#listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
     this.#instance = new Instance(checked, realm, {
       changed: ({ pageLeases }) => {
@@ -105,13 +110,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
         this.#events.dispatch('exhausted', { collection: target.collection, error }),
       stored: (...change) => this.#observed(...change),
     })
-    const leased = listed.map((name) =>
-      this.#allocatorOf(name).hold(1, { timeout: Number.POSITIVE_INFINITY }),
-    )
-    this.ready = Promise.all(leased).then(() => {})
-    // Loaded while there is a network, and the files of this page's build are still deployed.
-    const load = () => this.#loadOnlineCalls()
-    this.ready.then(load, load).catch(() => {})
+    // A server that renders pages imports what they import, and would claim at each start.
+    const isServer = !('document' in globalThis || 'location' in globalThis || checked.store)
+    if (!isServer) this.#ready = this.#start()
   }
 
   /** @internal What `offline-hilo/consecutive` needs of this instance. */
@@ -346,6 +347,17 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     listener: HiloListener<K> | null,
     options?: EventListenerOptions | boolean,
   ) => void
+
+  #start(): Promise<void> {
+    const leased = this.#listed.map((name) =>
+      this.#allocatorOf(name).hold(1, { timeout: Number.POSITIVE_INFINITY }),
+    )
+    const ready = Promise.all(leased).then(() => {})
+    // Loaded while there is a network, and the files of this page's build are still deployed.
+    const load = () => this.#loadOnlineCalls()
+    ready.then(load, load).catch(() => {})
+    return ready
+  }
 
   /**
    * Serves a caller in turn. Rejects and never throws, without the second promise that an `async`

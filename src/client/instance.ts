@@ -53,6 +53,7 @@ export class Instance {
     this.options = options
     this.#home = this.#allocatorsOf(options.database)
     const { url, name, timeout, credentials, device, headers, worker, source, store } = options
+    const missing = source || url ? undefined : noPage()
     const config: OwnerConfig = {
       url: source?.key ?? url,
       ...(source && { isAsked: true }),
@@ -69,7 +70,10 @@ export class Instance {
     this.link = new OwnerLink({
       // A store is an object of this realm, so its owner is here, too.
       spawn: store ? undefined : realm.spawn && (worker ?? realm.spawn),
-      ownerHere: () => realm.ownerHere(store),
+      ownerHere: async () => {
+        if (missing) throw missing
+        return realm.ownerHere(store)
+      },
       config,
       callbacks: {
         headers: async () => {
@@ -96,6 +100,7 @@ export class Instance {
       pageExit,
       signal: this.signal,
       formatId: options.formatId,
+      missing,
       state: () => this.#state(),
       isOnline: () => this.isOnline(),
     }
@@ -243,4 +248,12 @@ const closed = (): HiloError =>
   new HiloError(
     'closed',
     'This Hilo was closed with `close()`; it makes no more ids. Create another one.',
+  )
+
+const noPage = (): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    'No id was made: there is no page here, so this seems to be a server, and `url` is no whole ' +
+      'address. Call this in the browser only; or give `createHilo` an absolute `url`, and a ' +
+      '`store`.',
   )

@@ -183,7 +183,7 @@ export type CheckedOptions = HiloOptions &
       'source' | 'store' | 'worker' | 'headers' | 'credentials' | 'device' | 'formatId' | 'url'
     >
   > & {
-    /** The HiLo server's; empty when there is a source. */
+    /** The HiLo server's; empty when there is a source, or a relative one without a page. */
     url: string
     /** The app has set the `reserve` option. */
     isReserveDeclared?: true
@@ -218,20 +218,24 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
   }
 }
 
+/** A host that nobody has. */
+const NOWHERE = 'https://nowhere.invalid'
+
 /**
- * Absolute, and without query, fragment and slashes at its end. Also without the user and password
- * that the page itself may have been opened with: `fetch` refuses such a URL.
+ * Absolute, and without query, fragment and slashes at its end; empty: relative, without a page.
+ * Also without the user and password that the page itself may have been opened with: `fetch`
+ * refuses such a URL.
  */
-function serverUrl(given: string, base: string | undefined): string {
+function serverUrl(given: string, base = NOWHERE): string {
   let url: URL
   try {
     url = new URL(given, base)
   } catch {
     throw invalid('url', 'an http(s) URL, or a path in a page', given)
   }
-  const { protocol, host, pathname, href } = url
+  const { protocol, host, origin, pathname, href } = url
   if (!/^https?:/.test(protocol)) throw invalid('url', 'an http(s) URL', href)
-  return `${protocol}//${host}${pathname}`.replace(/\/+$/, '')
+  return origin === NOWHERE ? '' : `${protocol}//${host}${pathname}`.replace(/\/+$/, '')
 }
 
 /**
