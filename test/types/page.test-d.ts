@@ -158,6 +158,9 @@ const error = new HiloError('exhausted', 'Nothing left.')
 expectTypeOf(error).toExtend<Error>()
 expectTypeOf(error.code).toEqualTypeOf<HiloErrorCode>()
 expectTypeOf(error.status).toEqualTypeOf<number | undefined>()
+const caught: unknown = error
+if (HiloError.isOutOfIds(caught)) expectTypeOf(caught).toEqualTypeOf<HiloError>()
+expectTypeOf(HiloError.forUser(caught)).toEqualTypeOf<string>()
 expectTypeOf(error.retryAfter).toEqualTypeOf<number | undefined>()
 
 expectTypeOf(findCollectionName).toEqualTypeOf<(entityClass: EntityClass) => string>()
