@@ -19,6 +19,7 @@ import {
   isPlain,
 } from '../core/options.js'
 import type { Allocator } from './allocator.js'
+import type { Batch } from './batch.js'
 import type {
   Counts,
   IdentityOptions,
@@ -169,8 +170,26 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * Leases until this page holds `count` ids for the …Sync calls, and keeps them until they are
-   * used or the page is hidden.
+   * `count` ids that are the caller's alone: for code that needs ids without `await`. All or none.
+   * At the end of `using`, or with `end()`, the rest goes back to the device. When the page is left,
+   * it goes back, too; a page that is killed loses it.
+   *
+   * @example
+   * using lines = await hilo.take('lines', 25)
+   * for (const product of products) add({ id: lines.next(), product })
+   *
+   * @throws HiloError as {@link nextId}
+   */
+  async take(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<Batch> {
+    checkCount('count', count)
+    const allocator = this.#allocatorOf(collection, options, 'timeout', 'signal')
+    return allocator.take(count, this.#limits(options))
+  }
+
+  /**
+   * For speed only: leases until this page holds `count` ids for the …Sync calls, and keeps them
+   * until they are used or the page is left, also while it is hidden. Any call of this page may use
+   * them: {@link take} ids that are yours.
    */
   async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {
     checkCount('count', count)

@@ -115,7 +115,7 @@ export class Instance {
       },
       exit: () => {
         isLeft = true
-        this.#each(({ stock }) => stock.exit())
+        this.#each((allocator) => allocator.exit())
         pageExit.leaveAnswers()
       },
       shown: () => {
@@ -210,7 +210,7 @@ export class Instance {
     this.#closing.abort(closed())
     // A page that has no owner yet holds nothing, and does not wait for one.
     if (!this.link.wasOpened) this.#end()
-    await Promise.all(this.allocators.map(({ stock }) => stock.close()))
+    await Promise.all(this.allocators.map((allocator) => allocator.close()))
     this.#end()
   }
 

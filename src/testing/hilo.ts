@@ -4,6 +4,7 @@
  * is done at once, or in a microtask.
  */
 
+import type { Batch } from '../client/batch.js'
 import {
   type Counts,
   type IdentityOptions,
@@ -165,6 +166,12 @@ class Instance<Name extends string>
     const found = this.#find(collection, options, 'timeout', 'signal')
     const take = () => Array.from({ length: count }, () => found.nextId())
     return found.when(count, take, this.#limits(options))
+  }
+
+  async take(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<Batch> {
+    checkCount('count', count)
+    const found = this.#find(collection, options, 'timeout', 'signal')
+    return found.take(count, this.#limits(options))
   }
 
   async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {

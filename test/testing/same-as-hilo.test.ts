@@ -105,6 +105,27 @@ describe.each([
     expect(numbers).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
   })
 
+  test('takes ids for one caller, who gives back the rest', async () => {
+    const hilo = subject.open()
+    const { next, end, left } = await hilo.take('orders', 20)
+    expect(left).toBe(20)
+    expect(next()).toBe('orders/1-A')
+    expect(await hilo.nextId('orders')).not.toBe('orders/2-A')
+    for (let i = 2; i <= 8; i++) expect(next()).toBe(`orders/${i}-A`)
+    end()
+    expect(codeOfSync(next)).toBe('not-leased')
+    using second = await hilo.take('orders', 1)
+    expect(second.nextNumber()).toBe(9)
+    expect(codeOfSync(() => second.next())).toBe('not-leased')
+    subject.disconnect()
+    expect(await codeOf(hilo.take('orders', 5000))).toBe('exhausted')
+    expect(await codeOf(hilo.take('orders', 1, { timeOut: 1 } as never))).toBe(BAD)
+    const third = await hilo.take('orders', 5)
+    await hilo.close()
+    expect(codeOfSync(() => third.next())).toBe('closed')
+    expect(await codeOf(hilo.take('orders', 1))).toBe('closed')
+  })
+
   test('has leased the listed collections when it is ready', async () => {
     const hilo = subject.open({ collections: { orders: {} } })
     expect(codeOfSync(() => hilo.nextIdSync('orders'))).toBe('not-leased')
