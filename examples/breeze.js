@@ -48,7 +48,7 @@ export const manager = new EntityManager({
 
 export async function addOrder(customer, products) {
   const id = await hilo.nextNumber('orders')
-  using lines = await hilo.take('lines', products.length)
+  const lines = await hilo.take('lines', products.length)
   manager.createEntity('Order', { id, customer })
   for (const product of products)
     manager.createEntity('Line', { id: lines.nextNumber(), orderId: id, product })

@@ -23,7 +23,7 @@ db.version(1).stores({ orders: 'id', lines: 'id, orderId' })
 export async function addOrder(customer: string, products: string[]): Promise<string> {
   // Before the transaction: IndexedDB ends one that waits for anything but IndexedDB.
   const id = await hilo.nextId('orders')
-  using lines = await hilo.take('lines', products.length)
+  const lines = await hilo.take('lines', products.length)
   const added = products.map((product) => ({ id: lines.next(), orderId: id, product }))
   await db.transaction('rw', db.orders, db.lines, async () => {
     await db.orders.add({ id, customer })

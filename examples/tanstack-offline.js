@@ -36,7 +36,7 @@ const saveOrder = executor.createOfflineAction({
 export async function addOrder(customer, products) {
   await executor.waitForInit()
   const id = await hilo.nextId('orders')
-  using batch = await hilo.take('lines', products.length)
+  const batch = await hilo.take('lines', products.length)
   const added = products.map((product) => ({ id: batch.next(), orderId: id, product }))
   saveOrder({ order: { id, customer }, added })
   return id

@@ -142,7 +142,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * The next id from this page's lease, at once.
-   * @throws HiloError `not-leased` when the page holds none right now: {@link warm} first.
+   * @throws HiloError `not-leased` when the page holds none right now: any other call may
+   * have used them. {@link take} ids that are yours.
    * `closed`, `invalid-collection`, and `invalid-argument` when `formatId` makes no id
    */
   nextIdSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): string {

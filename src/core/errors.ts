@@ -12,8 +12,8 @@ export type HiloErrorCode =
    */
   | 'exhausted'
   /**
-   * A `…Sync` call found no id in this page: call `await hilo.warm(collection, count)` first, or
-   * `await hilo.nextId(collection)`.
+   * A `…Sync` call found no id in this page, or a batch has none left. Await `hilo.take(collection,
+   * count)` before, or `hilo.nextId(collection)`.
    */
   | 'not-leased'
   /** The call's `timeout` passed. No id was used up. */

@@ -220,7 +220,7 @@ describe('the sync calls', () => {
     expect(() => hilo.nextIdSync('orders')).toThrow(
       expect.objectContaining({
         code: 'not-leased',
-        message: expect.stringContaining("hilo.warm('orders', n)"),
+        message: expect.stringContaining("hilo.take('orders', n)"),
       }),
     )
     await hilo.warm('orders', 1)
