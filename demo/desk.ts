@@ -7,9 +7,6 @@ import { CATALOGUE, SAMPLE_CUSTOMERS } from './catalogue.js'
 import { type Collection, type Customer, FORGER, type Line, newKey, type Order } from './records.js'
 import type { DeskStore } from './store.js'
 
-/** With these, a call fails because there is no id: a network may bring some. */
-const NO_ID = new Set<string>(['exhausted', 'no-hilo-server'])
-
 /** There were too few ids. What the user typed has to be kept. */
 export class NoIds extends Error {
   readonly collection: Collection
@@ -96,9 +93,7 @@ export class Desk {
     try {
       return await this.#hilo.nextIds(collection, count)
     } catch (error) {
-      throw error instanceof HiloError && NO_ID.has(error.code)
-        ? new NoIds(collection, count, error)
-        : error
+      throw HiloError.isOutOfIds(error) ? new NoIds(collection, count, error) : error
     }
   }
 

@@ -14,13 +14,11 @@ import { hilo } from './hilo'
 
 ModelLibraryBackingStoreAdapter.register()
 
-/** By the short name of a type. */
-const COLLECTIONS = { Order: 'orders', Line: 'lines' }
-
-/** Breeze asks for a key without waiting, so `warm` comes before. */
+/** An entity comes with its final key: Breeze makes no temporary one. */
 class FinalKeys extends KeyGenerator {
   generateTempKeyValue({ shortName }, value) {
-    return value ?? hilo.nextNumberSync(COLLECTIONS[shortName])
+    if (value === undefined) throw new Error(`The ${shortName} has no id: take one from hilo.`)
+    return value
   }
 }
 
@@ -49,9 +47,11 @@ export const manager = new EntityManager({
 })
 
 export async function addOrder(customer, products) {
-  await Promise.all([hilo.warm('orders', 1), hilo.warm('lines', products.length)])
-  const { id } = manager.createEntity('Order', { customer })
-  for (const product of products) manager.createEntity('Line', { orderId: id, product })
+  const id = await hilo.nextNumber('orders')
+  const lines = await hilo.take('lines', products.length)
+  manager.createEntity('Order', { id, customer })
+  for (const product of products)
+    manager.createEntity('Line', { id: lines.nextNumber(), orderId: id, product })
   return id
 }
 

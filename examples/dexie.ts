@@ -1,4 +1,4 @@
-/** Dexie: a creating hook gives each object its final id, inside the transaction. */
+/** Dexie: each object has its final id before the transaction begins. */
 import Dexie, { type Table } from 'dexie'
 import { hilo } from './hilo'
 
@@ -14,22 +14,22 @@ interface Line {
 }
 
 const db = new Dexie('dexie-shop') as Dexie & {
-  orders: Table<Order, string, Omit<Order, 'id'>>
-  lines: Table<Line, string, Omit<Line, 'id'>>
+  orders: Table<Order, string>
+  lines: Table<Line, string>
 }
 db.version(1).stores({ orders: 'id', lines: 'id, orderId' })
-for (const name of ['orders', 'lines'] as const)
-  db[name].hook('creating', (id: string | undefined) => id ?? hilo.nextIdSync(name))
 
 /** Works offline. What it returns is the order's id for ever. */
 export async function addOrder(customer: string, products: string[]): Promise<string> {
   // Before the transaction: IndexedDB ends one that waits for anything but IndexedDB.
-  await Promise.all([hilo.warm('orders', 1), hilo.warm('lines', products.length)])
-  return db.transaction('rw', db.orders, db.lines, async () => {
-    const orderId = await db.orders.add({ customer })
-    await db.lines.bulkAdd(products.map((product) => ({ orderId, product })))
-    return orderId
+  const id = await hilo.nextId('orders')
+  const lines = await hilo.take('lines', products.length)
+  const added = products.map((product) => ({ id: lines.next(), orderId: id, product }))
+  await db.transaction('rw', db.orders, db.lines, async () => {
+    await db.orders.add({ id, customer })
+    await db.lines.bulkAdd(added)
   })
+  return id
 }
 
 export const linesOf = (orderId: string): Promise<Line[]> => db.lines.where({ orderId }).toArray()

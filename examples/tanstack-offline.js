@@ -27,18 +27,19 @@ const executor = startOfflineExecutor({
 
 const saveOrder = executor.createOfflineAction({
   mutationFnName: 'saveOrder',
-  onMutate({ customer, products, made }) {
-    const orderId = hilo.nextIdSync('orders')
-    orders.insert({ id: orderId, customer })
-    lines.insert(products.map((product) => ({ id: hilo.nextIdSync('lines'), orderId, product })))
-    made(orderId)
+  onMutate({ order, added }) {
+    orders.insert(order)
+    lines.insert(added)
   },
 })
 
 export async function addOrder(customer, products) {
   await executor.waitForInit()
-  await Promise.all([hilo.warm('orders', 1), hilo.warm('lines', products.length)])
-  return new Promise((made) => saveOrder({ customer, products, made }))
+  const id = await hilo.nextId('orders')
+  const batch = await hilo.take('lines', products.length)
+  const added = products.map((product) => ({ id: batch.next(), orderId: id, product }))
+  saveOrder({ order: { id, customer }, added })
+  return id
 }
 
 export const linesOf = async (orderId) => lines.toArray.filter((line) => line.orderId === orderId)

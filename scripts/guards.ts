@@ -96,6 +96,8 @@ export const GUARDS: Guard[] = [
     change(/document\?\..*/, "document?.visibilityState === 'hidden' ? 'hidden' : 'visible'"),
   ),
 
+  guard('H4 what a batch has left is noted when the page goes', 'client/batch'),
+
   guard('H5 a lease is settled once', 'core/device', 'leases: state.leases'),
   guard('H5 a note frees nothing outside its lease', 'core/device', 'const next = note.next'),
   guard('H5 the note in localStorage', 'client/page-exit'),
@@ -142,6 +144,7 @@ export const GUARDS: Guard[] = [
     'serverTag: shared.serverTag',
   ),
 
+  guard('H10 a bare number of a batch is refused once two nodes have granted', 'client/hilo'),
   guard('H10 numbers of different grants never merge', 'core/range', 'true'),
   guard('H10 a bare number is refused once two nodes have granted', 'client/hilo'),
   guard(
@@ -187,6 +190,7 @@ export const GUARDS: Guard[] = [
     'const unsent = offers',
   ),
 
+  guard('H13 a batch hears what its page hears', 'client/batch'),
   guard('H13 a copy drops its ranges', 'core/check-in', change('drop(applied, token)', 'applied')),
   guard(
     'H13 a claim shows the newest token',
@@ -789,6 +793,8 @@ export const GUARDS: Guard[] = [
 
   guard('H24 the counter is part of the key', 'source/next-hi', change(/ \$\{key\}/, '')),
   guard('H24 two spellings that look the same are not two collections', 'core/names'),
+  guard('H24 what nobody sees makes no other collection', 'core/names', 'const unseen = undefined'),
+  guard('H24 a blank at an end, or of another kind, makes no other collection', 'core/names'),
   guard('H24 a signature that changes makes no new key', 'source/document'),
   guard(
     'H24 the whole address of a document is part of the key',

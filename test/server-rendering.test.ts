@@ -2,13 +2,15 @@
 import { createElement } from 'react'
 import { renderToString } from 'react-dom/server'
 import { get } from 'svelte/store'
-import { expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createSSRApp } from 'vue'
 import { renderToString as renderVue } from 'vue/server-renderer'
 import { hilo } from '../examples/hilo-rendered.js'
 import { Orders } from '../examples/react.js'
 import { hiloStatus } from '../examples/svelte.js'
 import { useHiloStatus } from '../examples/vue.js'
+import { createHilo } from '../src/index.js'
+import { quiet } from './support/shop.js'
 
 vi.mock('../examples/hilo.js', () => import('../examples/hilo-rendered.js'))
 
@@ -32,4 +34,44 @@ test('Vue has no status', async () => {
 
 test('Svelte has no status', () => {
   expect(get(hiloStatus(hilo))).toBeUndefined()
+})
+
+describe('a createHilo that runs on a server, too', () => {
+  afterEach(() => vi.unstubAllGlobals())
+
+  test.each([undefined, '/ids', 'https://shop.example.com'])(
+    'does nothing with the url %s until it is asked',
+    async (url) => {
+      const sent = vi.fn()
+      vi.stubGlobal('fetch', sent)
+      const hilo = createHilo({ ...(url && { url }), collections: { orders: { reserve: 200 } } })
+      hilo.addEventListener('status', () => {})
+      expect(hilo.status().collections).toEqual({})
+      await quiet()
+      expect(sent).not.toHaveBeenCalled()
+      await hilo.close()
+    },
+  )
+
+  test('says at the first call what is missing', async () => {
+    const hilo = createHilo({ url: '/ids', collections: { orders: {} } })
+    const missing = expect.objectContaining({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/no page.*server.*in the browser.*`url`.*`store`/),
+    })
+    for (const call of [
+      () => hilo.nextId('orders'),
+      () => hilo.reserve('orders', 5),
+      () => hilo.ready,
+      async () => hilo.nextIdSync('orders'),
+      () => hilo.nextIdentity('orders'),
+    ])
+      await expect(call()).rejects.toEqual(missing)
+    await hilo.close()
+  })
+
+  test('refuses what is wrong anywhere', () => {
+    for (const url of ['http://', 'https://a b', 'ftp://x'])
+      expect(() => createHilo({ url })).toThrow('`url`')
+  })
 })

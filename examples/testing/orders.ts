@@ -6,7 +6,7 @@ export async function newOrder(ids: Hilo<'orders'>, customer: string) {
   try {
     return { id: await ids.nextId('orders'), customer }
   } catch (error) {
-    if (error instanceof HiloError && error.code === 'exhausted') return { id: undefined, customer }
+    if (HiloError.isOutOfIds(error)) return { id: undefined, customer }
     throw error
   }
 }

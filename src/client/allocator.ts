@@ -8,6 +8,7 @@ import { type FormatId, type IdOf, idFormat } from '../core/id-format.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
 import { ambiguous, notLeased } from '../core/page/refusals.js'
 import type { Stop } from '../core/state.js'
+import { Batch } from './batch.js'
 import { PageLeases, type PageLeasesContext } from './page-leases.js'
 import { Stock } from './stock.js'
 import type { WaitLimits } from './waiters.js'
@@ -17,6 +18,8 @@ export interface AllocatorContext
   /** Aborted when the page is closed, with the error for callers. */
   signal: AbortSignal
   formatId: FormatId | undefined
+  /** Why no id can be made here at all. */
+  missing?: HiloError | undefined
   changed(allocator: Allocator): void
   exhausted(allocator: Allocator, error: HiloError): void
   dropped(allocator: Allocator, cause: 'fork' | 'drop'): void
@@ -33,6 +36,8 @@ export class Allocator {
   readonly #context: AllocatorContext
   /** Undefined: ids have the default form. */
   readonly #format: IdOf | undefined
+  /** Leases of batches that callers have. */
+  readonly #batches = new Set<PageLeases>()
   #isNotifying = false
 
   constructor(target: Target, context: AllocatorContext) {
@@ -40,7 +45,12 @@ export class Allocator {
     this.#format = context.formatId && idFormat(context.formatId, target.collection)
     this.pageLeases = new PageLeases(target, {
       ...context,
-      changed: () => context.changed(this),
+      changed: () => {
+        const { view } = this.pageLeases
+        // guard: H13 a batch hears what its page hears
+        if (view) for (const batch of this.#batches) batch.observe(view)
+        context.changed(this)
+      },
       otherLedger: (...change) => context.otherLedger(this, ...change),
       dropped: (cause) => {
         context.dropped(this, cause)
@@ -100,7 +110,62 @@ export class Allocator {
     return taken
   }
 
-  /** Keeps `count` ids in this page until they are issued or the page is hidden. */
+  /**
+   * Leases `count` ids for one caller: from the device's free ones, or from what the page leases
+   * when it is this caller's turn.
+   */
+  async take(count: number, { timeout, signal }: WaitLimits): Promise<Batch> {
+    this.#context.signal.throwIfAborted()
+    const deadline = performance.now() + timeout
+    const { target } = this.pageLeases
+    const leases = new PageLeases(target, { ...this.#context, ...QUIET })
+    this.#batches.add(leases)
+    const { queue } = leases
+    try {
+      if (!this.stock.waiters.hasTakers) await leases.exchange(count, false)
+      while (queue.held < count || signal?.aborted) {
+        await leases.parkDownTo(0, false)
+        const left = Math.max(1, deadline - performance.now())
+        // The page parks as many, and they are leased before it asks for others.
+        const lease = () => {
+          this.pageLeases.parkDownTo(this.#queue.held - count, false)
+          return leases.exchange(count, false)
+        }
+        await this.when(count, lease, { timeout: left, signal })
+      }
+    } catch (error) {
+      this.#endBatch(leases)
+      throw error
+    }
+    return new Batch({
+      collection: target.collection,
+      count,
+      queue,
+      idOf: this.#context.formatId && idFormat(this.#context.formatId, target.collection),
+      mixedNodes: () => leases.mixedNodes ?? this.pageLeases.mixedNodes,
+      closed: () => this.#context.signal.reason,
+      giveBack: () => this.#endBatch(leases),
+    })
+  }
+
+  #endBatch(leases: PageLeases): void {
+    this.#batches.delete(leases)
+    leases.parkDownTo(0, false)
+  }
+
+  /** The page goes. */
+  exit(): void {
+    this.stock.exit()
+    // guard: H4 what a batch has left is noted when the page goes
+    for (const batch of this.#batches) batch.exit()
+  }
+
+  async close(): Promise<void> {
+    const closing = [...this.#batches].map((batch) => batch.close())
+    await Promise.all([this.stock.close(), ...closing])
+  }
+
+  /** Keeps `count` ids in this page until they are issued or the page is left. */
   async warm(count: number, limits: WaitLimits): Promise<void> {
     await this.hold(count, limits)
     this.stock.warm(count)
@@ -125,8 +190,9 @@ export class Allocator {
   }
 
   #notLeased(): Error {
-    const { signal } = this.#context
+    const { signal, missing } = this.#context
     if (signal.aborted) return signal.reason
+    if (missing) return missing
     this.stock.refill()
     return notLeased(this.#collection)
   }
@@ -135,3 +201,6 @@ export class Allocator {
     return this.pageLeases.target.collection
   }
 }
+
+/** The page's own leases tell of these. */
+const QUIET = { changed() {}, dropped() {}, otherLedger() {} }

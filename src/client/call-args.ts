@@ -1,7 +1,7 @@
 /** Reads and checks the arguments of the calls that are rare. */
 import type { HiloError } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
-import type { checkCount, checkLimits } from '../core/options.js'
+import type { checkCall, checkCount, isPlain } from '../core/options.js'
 import { utf8Length } from '../core/utf8.js'
 
 export interface ReserveOptions {
@@ -24,21 +24,21 @@ export type ReserveArgs =
 /** The caller passes them in, so that a page does not load a second copy. */
 export interface Checks {
   checkCount: typeof checkCount
-  checkLimits: typeof checkLimits
+  checkCall: typeof checkCall
+  isPlain: typeof isPlain
   HiloError: typeof HiloError
 }
 
 /** @throws HiloError `invalid-argument` */
 export function readReserve([first, second, third]: ReserveArgs, checks: Checks) {
-  const isOne = typeof second === 'number' || !isPlain(first)
-  const options = (isOne ? third : (second as ReserveOptions)) ?? {}
+  const isOne = typeof second === 'number' || !checks.isPlain(first)
+  const given = isOne ? third : (second as ReserveOptions)
+  const options = checks.checkCall(given, 'timeout', 'signal', 'database')
   const pairs = isOne ? [[first, second] as const] : Object.entries(first)
   const counts = pairs.map(([ref, count]) => {
     checks.checkCount(isOne ? 'count' : `counts.${ref}`, count as number)
     return { ref: ref as CollectionRef, count: count as number }
   })
-  const { timeout = Number.POSITIVE_INFINITY, signal } = options
-  checks.checkLimits(timeout, signal)
   return { counts, options }
 }
 
@@ -49,14 +49,13 @@ export type ReleaseArgs =
 type ReleaseOptions = Omit<ReserveOptions, 'timeout'>
 
 /** @throws HiloError `invalid-argument` */
-export function readRelease([first, second]: ReleaseArgs, { checkLimits }: Checks) {
-  // Any other plain object is a mistake, and must not give everything back.
-  const read =
-    isPlain(first) && Object.keys(first).every((key) => key === 'signal' || key === 'database')
-      ? { ref: undefined, options: first as ReleaseOptions }
-      : { ref: first as CollectionRef | undefined, options: second ?? {} }
-  checkLimits(Number.POSITIVE_INFINITY, read.options.signal)
-  return read
+export function readRelease([first, second]: ReleaseArgs, { checkCall, isPlain }: Checks) {
+  // A plain object, or a bare signal, is no collection, and must not give everything back.
+  const isOptions = isPlain(first) || Object(first) instanceof AbortSignal
+  return {
+    ref: isOptions ? undefined : (first as CollectionRef | undefined),
+    options: checkCall((isOptions ? first : second) as ReleaseOptions, 'signal', 'database'),
+  }
 }
 
 export interface IdentityOptions {
@@ -77,13 +76,13 @@ const MAX_KEY_BYTES = 128
 
 /** @throws HiloError `invalid-argument` */
 export function readIdentity(
-  options: IdentityOptions | undefined,
-  { checkLimits, HiloError }: Checks,
+  given: IdentityOptions | undefined,
+  { checkCall, HiloError }: Checks,
 ): IdentityOptions {
-  const { key, signal } = options ?? {}
-  checkLimits(Number.POSITIVE_INFINITY, signal)
+  const options = checkCall(given, 'key', 'signal', 'database')
+  const { key } = options
   // As text, all objects would be one key, and get one number.
-  if (key === undefined || isKey(key)) return options ?? {}
+  if (key === undefined || isKey(key)) return options
   const shown = typeof key === 'string' ? JSON.stringify(key) : typeof key
   throw new HiloError(
     'invalid-argument',
@@ -97,10 +96,3 @@ const isKey = (key: unknown): boolean =>
   key !== '' &&
   !/[\p{Cc}\p{Cs}]/u.test(key) &&
   utf8Length(key) <= MAX_KEY_BYTES
-
-/** An object of no class: `{ orders: 500 }`. */
-function isPlain(value: unknown): value is Counts {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
-}

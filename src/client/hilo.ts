@@ -4,17 +4,22 @@
  * allocator, and loads the calls that are rare when they are made.
  */
 import { baseUrl } from '../core/base-url.js'
+import { bindMethods } from '../core/bound.js'
 import type { OwnerCallbacks } from '../core/contract.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
+  type CallLimits,
   type CheckedOptions,
+  checkCall,
   checkCount,
-  checkLimits,
+  checkListener,
   checkOptions,
   type HiloOptions,
+  isPlain,
 } from '../core/options.js'
 import type { Allocator } from './allocator.js'
+import type { Batch } from './batch.js'
 import type {
   Counts,
   IdentityOptions,
@@ -69,10 +74,15 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   /**
    * Resolves when the page has ids of the listed collections; on an empty device that is offline,
    * it waits for the network. Rejects when the server refuses for good, or when you close it
-   * before.
+   * before. On a server without a `store`, nothing is leased until you ask for it here.
    */
-  readonly ready: Promise<void>
+  get ready(): Promise<void> {
+    this.#ready ??= this.#start()
+    return this.#ready
+  }
 
+  #ready: Promise<void> | undefined
+  readonly #listed: readonly string[]
   readonly #instance: Instance
   readonly #realm: HiloRealm
   readonly #events: Events
@@ -82,8 +92,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   constructor(options: HiloOptions, realm: HiloRealm) {
     super()
     this.#realm = realm
+    bindMethods(this)
     const checked = checkOptions(options, baseUrl(globalThis.location))
-    const listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
+    this.#listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
     this.#instance = new Instance(checked, realm, {
       changed: ({ pageLeases }) => {
@@ -102,13 +113,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
         this.#events.dispatch('exhausted', { collection: target.collection, error }),
       stored: (...change) => this.#observed(...change),
     })
-    const leased = listed.map((name) =>
-      this.#allocatorOf(name).hold(1, { timeout: Number.POSITIVE_INFINITY }),
-    )
-    this.ready = Promise.all(leased).then(() => {})
-    // Loaded while there is a network, and the files of this page's build are still deployed.
-    const load = () => this.#loadOnlineCalls()
-    this.ready.then(load, load).catch(() => {})
+    // A server that renders pages imports what they import, and would claim at each start.
+    const isServer = !('document' in globalThis || 'location' in globalThis || checked.store)
+    if (!isServer) this.#ready = this.#start()
   }
 
   /** @internal What `offline-hilo/consecutive` needs of this instance. */
@@ -137,7 +144,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * The next id from this page's lease, at once.
-   * @throws HiloError `not-leased` when the page holds none right now: {@link warm} first.
+   * @throws HiloError `not-leased` when the page holds none right now: any other call may
+   * have used them. {@link take} ids that are yours.
    * `closed`, `invalid-collection`, and `invalid-argument` when `formatId` makes no id
    */
   nextIdSync(collection: CollectionRef<Name>, options?: Pick<IdOptions, 'database'>): string {
@@ -165,12 +173,31 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * Leases until this page holds `count` ids for the …Sync calls, and keeps them until they are
-   * used or the page is hidden.
+   * `count` ids that are the caller's alone: for code that needs ids without `await`. All or none.
+   * At the end of `using`, or with `end()`, the rest goes back to the device. When the page is left,
+   * it goes back, too; a page that is killed loses it.
+   *
+   * @example
+   * using lines = await hilo.take('lines', 25)
+   * for (const product of products) add({ id: lines.next(), product })
+   *
+   * @throws HiloError as {@link nextId}
+   */
+  async take(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<Batch> {
+    checkCount('count', count)
+    const allocator = this.#allocatorOf(collection, options, 'timeout', 'signal')
+    return allocator.take(count, this.#limits(options))
+  }
+
+  /**
+   * For speed only: leases until this page holds `count` ids for the …Sync calls, and keeps them
+   * until they are used or the page is left, also while it is hidden. Any call of this page may use
+   * them: {@link take} ids that are yours.
    */
   async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {
     checkCount('count', count)
-    return this.#allocatorOf(collection, options).warm(count, this.#limits(options))
+    const allocator = this.#allocatorOf(collection, options, 'timeout', 'signal')
+    return allocator.warm(count, this.#limits(options))
   }
 
   /**
@@ -248,6 +275,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @returns stops watching
    */
   watch(listener: (activity: Activity) => void): () => void {
+    checkListener(listener)
     const { link, page } = this.#instance
     const observer = import('./observer.js').then(
       ({ observe }) => observe(page, listener),
@@ -314,8 +342,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @throws HiloError `storage-failed`, `outdated`, `closed`
    */
   async startOver(options?: Pick<IdOptions, 'database'>): Promise<void> {
+    const { database } = checkCall(options, 'database')
     const { startOver } = await this.#loadOnlineCalls()
-    return startOver(this.#caller(), options?.database)
+    return startOver(this.#caller(), database)
   }
 
   /**
@@ -342,6 +371,17 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options?: EventListenerOptions | boolean,
   ) => void
 
+  #start(): Promise<void> {
+    const leased = this.#listed.map((name) =>
+      this.#allocatorOf(name).hold(1, { timeout: Number.POSITIVE_INFINITY }),
+    )
+    const ready = Promise.all(leased).then(() => {})
+    // Loaded while there is a network, and the files of this page's build are still deployed.
+    const load = () => this.#loadOnlineCalls()
+    ready.then(load, load).catch(() => {})
+    return ready
+  }
+
   /**
    * Serves a caller in turn. Rejects and never throws, without the second promise that an `async`
    * function would add to every id. A call without options makes no object of its own.
@@ -353,7 +393,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options: IdOptions | undefined,
   ): Promise<T> {
     try {
-      const allocator = this.#allocatorOf(collection, options)
+      const allocator = this.#allocatorOf(collection, options, 'timeout', 'signal')
       // Nearly every call ends here: nothing is made but the promise.
       if (!options && allocator.canServe(count)) return Promise.resolve(take(allocator))
       return allocator.when(count, take, this.#limits(options))
@@ -362,14 +402,18 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     }
   }
 
-  #allocatorOf(collection: CollectionRef, options?: Pick<IdOptions, 'database'>): Allocator {
-    return this.#instance.allocatorOf(collection, options?.database)
+  /** @param known what the call may be told, besides the database */
+  #allocatorOf(
+    collection: CollectionRef,
+    options?: CallLimits,
+    ...known: (keyof CallLimits)[]
+  ): Allocator {
+    const { database } = options === undefined ? NOTHING : checkCall(options, ...known, 'database')
+    return this.#instance.allocatorOf(collection, database)
   }
 
   #limits(options: CallOptions | undefined): WaitLimits {
-    if (!options) return this.#instance.options
-    const { timeout = this.#instance.options.timeout, signal } = options
-    checkLimits(timeout, signal)
+    const { timeout = this.#instance.options.timeout, signal } = options ?? {}
     return { timeout, signal }
   }
 
@@ -405,8 +449,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       PageLeases,
       HiloError,
       fromFailure,
+      checkCall,
       checkCount,
-      checkLimits,
+      isPlain,
       newId,
     }
   }
@@ -416,5 +461,6 @@ const NOT_LOADED =
   'A part of offline-hilo could not be loaded: there is no network, or a newer build of the app ' +
   'was deployed meanwhile. Reload the page when there is a network.'
 
+const NOTHING: CallLimits = {}
 const takeId = (allocator: Allocator): string => allocator.nextIdSync()
 const takeNumber = (allocator: Allocator): number => allocator.nextNumberSync()

@@ -5,7 +5,7 @@
  */
 import type { Owner, OwnerCallbacks, OwnerConfig, Target } from '../core/contract.js'
 import type { DeviceStore } from '../core/device-store.js'
-import { HiloError } from '../core/errors.js'
+import { HiloError, toFailure } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { type CheckedOptions, checkDatabase } from '../core/options.js'
@@ -54,6 +54,7 @@ export class Instance {
     this.options = options
     this.#home = this.#allocatorsOf(options.database)
     const { url, name, timeout, credentials, device, headers, worker, source, store } = options
+    const missing = source || url ? undefined : noPage()
     const config: OwnerConfig = {
       url: source?.key ?? url,
       ...(source && { isAsked: true }),
@@ -70,12 +71,20 @@ export class Instance {
     this.link = new OwnerLink({
       // A store is an object of this realm, so its owner is here, too.
       spawn: store ? undefined : realm.spawn && (worker ?? realm.spawn),
-      ownerHere: () => realm.ownerHere(store),
+      ownerHere: async () => {
+        if (missing) throw missing
+        return realm.ownerHere(store)
+      },
       config,
       callbacks: {
         headers: async () => {
-          pageExit.headers = plainHeaders(await (headers as () => HeadersInit)())
-          return pageExit.headers
+          const given = await (headers as () => HeadersInit)()
+          try {
+            pageExit.headers = plainHeaders(given)
+            return { headers: pageExit.headers }
+          } catch (error) {
+            return { failure: toFailure(error, 'invalid-argument') }
+          }
         },
         stored: listener.stored,
         claim: async (target, claim) => source!.claim(target, claim, timeout),
@@ -92,6 +101,7 @@ export class Instance {
       pageExit,
       signal: this.signal,
       formatId: options.formatId,
+      missing,
       state: () => this.#state(),
       isOnline: () => this.isOnline(),
     }
@@ -106,7 +116,7 @@ export class Instance {
       },
       exit: () => {
         isLeft = true
-        this.#each(({ stock }) => stock.exit())
+        this.#each((allocator) => allocator.exit())
         pageExit.leaveAnswers()
       },
       shown: () => {
@@ -201,7 +211,7 @@ export class Instance {
     this.#closing.abort(closed())
     // A page that has no owner yet holds nothing, and does not wait for one.
     if (!this.link.wasOpened) this.#end()
-    await Promise.all(this.allocators.map(({ stock }) => stock.close()))
+    await Promise.all(this.allocators.map((allocator) => allocator.close()))
     this.#end()
   }
 
@@ -239,4 +249,12 @@ const closed = (): HiloError =>
   new HiloError(
     'closed',
     'This Hilo was closed with `close()`; it makes no more ids. Create another one.',
+  )
+
+const noPage = (): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    'No id was made: there is no page here, so this seems to be a server, and `url` is no whole ' +
+      'address. Call this in the browser only; or give `createHilo` an absolute `url`, and a ' +
+      '`store`.',
   )

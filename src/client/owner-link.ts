@@ -166,6 +166,7 @@ export class OwnerLink {
       await this.#open(connection, this.#options.callbacks)
       return connection
     } catch (cause) {
+      if (cause instanceof HiloError) throw cause
       throw new HiloError('storage-failed', NOWHERE + ('document' in globalThis ? CSP : REALM), {
         cause,
       })

@@ -82,7 +82,7 @@ export class Stock {
     return isLow(this.mode, this.#queue.held)
   }
 
-  /** Keeps `count` ids in this page until they are issued or the page is hidden. */
+  /** Keeps `count` ids in this page until they are issued or the page is left. */
   warm(count: number): void {
     this.#warmed = { count, since: this.#queue.issued }
   }
@@ -151,9 +151,12 @@ export class Stock {
     while (this.#queue.held > keeps())
   }
 
+  /** The page is hidden. What the app has asked it to hold stays. */
   park(): void {
-    this.#forgetPace()
-    this.#pageLeases.park()
+    const { warmed } = this.#situation(0)
+    this.mode = hidden(this.mode)
+    if (warmed <= 0) this.#pageLeases.park()
+    else if (this.#queue.held > warmed) this.#pageLeases.parkDownTo(warmed)
   }
 
   exit(): void {

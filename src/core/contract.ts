@@ -76,7 +76,7 @@ export type SourceAnswer = { grant: GrantedRange } | { failure: Failure }
 /** What the owner asks or tells the page. */
 export interface OwnerCallbacks {
   /** Headers of the next request (tokens). */
-  headers(): Promise<Record<string, string>>
+  headers(): Promise<{ headers: Record<string, string> } | { failure: Failure }>
   /** A range of the app's own source, where there is one. */
   claim?(target: Target, claim: DeviceClaim): Promise<SourceAnswer>
   /** Something changed that this page did not do itself. */

@@ -12,8 +12,8 @@ export type HiloErrorCode =
    */
   | 'exhausted'
   /**
-   * A `…Sync` call found no id in this page: call `await hilo.warm(collection, count)` first, or
-   * `await hilo.nextId(collection)`.
+   * A `…Sync` call found no id in this page, or a batch has none left. Await `hilo.take(collection,
+   * count)` before, or `hilo.nextId(collection)`.
    */
   | 'not-leased'
   /** The call's `timeout` passed. No id was used up. */
@@ -110,8 +110,27 @@ export interface Failure {
   cause?: Failure | string
 }
 
+/** With these, no id is there now: a network may bring some. */
+const OUT_OF_IDS = ['exhausted', 'no-hilo-server']
+
 /** Every error this package throws. */
 export class HiloError extends Error {
+  /**
+   * Is there no id now, and may there be one when the network is back? Keep what the user typed. It
+   * looks at name and code only, so it also takes an error of another copy of this package.
+   */
+  static isOutOfIds(error: unknown): error is HiloError {
+    const { name, code } = Object(error)
+    return name === 'HiloError' && OUT_OF_IDS.includes(code)
+  }
+
+  /** A sentence for the user of an app, in English. The `message` is for developers. */
+  static forUser(error: unknown): string {
+    return HiloError.isOutOfIds(error)
+      ? 'No number is left on this device. Connect to the internet, then try again.'
+      : 'That did not work. Please try again.'
+  }
+
   override readonly name = 'HiloError'
   /** What happened, for code to act on. The message says what it means and what to do. */
   readonly code: HiloErrorCode

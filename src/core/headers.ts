@@ -1,11 +1,22 @@
 /** The request headers that an app gives, in a form that can be sent to a worker. */
+import { HiloError } from './errors.js'
 
 /** What requests are sent with, or a function that is asked before each of them: for tokens. */
 export type GivenHeaders = HeadersInit | (() => HeadersInit | Promise<HeadersInit>)
 
 /**
  * A `Headers` cannot be sent to a worker, and it has no properties to copy.
- * @throws TypeError when these are no headers
+ * @throws HiloError `invalid-argument` when `fetch` would not take these
  */
-export const plainHeaders = (headers: HeadersInit | undefined): Record<string, string> =>
-  Object.fromEntries(new Headers(headers))
+export function plainHeaders(headers: HeadersInit | undefined): Record<string, string> {
+  try {
+    return Object.fromEntries(new Headers(headers))
+  } catch (cause) {
+    throw new HiloError(
+      'invalid-argument',
+      `No request was sent: \`headers\` are not what fetch takes. ${(cause as Error).message}. ` +
+        'For characters beyond U+00FF, use `encodeURIComponent(value)`.',
+      { cause },
+    )
+  }
+}

@@ -140,6 +140,21 @@ export function checkTag(tag: unknown, separator: string): string {
   // Half of a surrogate pair fits into no URL, and servers refuse control characters for ever.
   if (/[\p{Cc}\p{Cs}]/u.test(tag))
     throw invalid('a collection name is well-formed Unicode without control characters', tag)
+  // guard: H24 what nobody sees makes no other collection
+  const [unseen] = /[\p{Cf}\p{DI}]/u.exec(tag) ?? []
+  if (unseen !== undefined)
+    throw invalid(
+      `a collection name has no invisible character, and this one has ` +
+        `U+${unseen.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}. Remove it`,
+      tag,
+    )
+  // guard: H24 a blank at an end, or of another kind, makes no other collection
+  if (tag !== tag.trim() || /(?! )\s/.test(tag))
+    throw invalid(
+      'a collection name has no blank at its ends, and inside it no other blank than a space, ' +
+        'because nobody would see the difference. Pass `name.trim()`',
+      tag,
+    )
   // guard: H24 two spellings that look the same are not two collections
   if (tag !== tag.normalize('NFC'))
     throw invalid(

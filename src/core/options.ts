@@ -128,12 +128,19 @@ const deviceName: Check = [
     typeof value === 'string' && !/[\p{Cc}\p{Cs}]/u.test(value) && utf8Length(value) <= 128,
 ]
 const callback: Check = ['a function', (value: unknown) => typeof value === 'function']
-const object: Check = ['an object', (value: unknown) => typeof value === 'object' && value !== null]
+
+/** An object of no class, as in `{ orders: 500 }`. */
+export function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+const plain: Check = ['a plain object', isPlain]
 
 const CHECKS: Record<keyof HiloOptions, Check> = {
   url: ['a string', (value: unknown) => typeof value === 'string'],
   database: text,
-  collections: object,
+  collections: plain,
   device: deviceName,
   reserve: count,
   name: text,
@@ -149,13 +156,7 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   ],
   headers: [
     'what fetch takes, or a function',
-    (value: unknown) => {
-      try {
-        return typeof value === 'function' || !!plainHeaders(value as HeadersInit)
-      } catch {
-        return false
-      }
-    },
+    (value: HeadersInit) => typeof value === 'function' || !!plainHeaders(value),
   ],
   credentials: [
     "'omit', 'same-origin' or 'include'",
@@ -182,7 +183,7 @@ export type CheckedOptions = HiloOptions &
       'source' | 'store' | 'worker' | 'headers' | 'credentials' | 'device' | 'formatId' | 'url'
     >
   > & {
-    /** The HiLo server's; empty when there is a source. */
+    /** The HiLo server's; empty when there is a source, or a relative one without a page. */
     url: string
     /** The app has set the `reserve` option. */
     isReserveDeclared?: true
@@ -217,20 +218,24 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
   }
 }
 
+/** A host that nobody has. */
+const NOWHERE = 'https://nowhere.invalid'
+
 /**
- * Absolute, and without query, fragment and slashes at its end. Also without the user and password
- * that the page itself may have been opened with: `fetch` refuses such a URL.
+ * Absolute, and without query, fragment and slashes at its end; empty: relative, without a page.
+ * Also without the user and password that the page itself may have been opened with: `fetch`
+ * refuses such a URL.
  */
-function serverUrl(given: string, base: string | undefined): string {
+function serverUrl(given: string, base = NOWHERE): string {
   let url: URL
   try {
     url = new URL(given, base)
   } catch {
     throw invalid('url', 'an http(s) URL, or a path in a page', given)
   }
-  const { protocol, host, pathname, href } = url
+  const { protocol, host, origin, pathname, href } = url
   if (!/^https?:/.test(protocol)) throw invalid('url', 'an http(s) URL', href)
-  return `${protocol}//${host}${pathname}`.replace(/\/+$/, '')
+  return origin === NOWHERE ? '' : `${protocol}//${host}${pathname}`.replace(/\/+$/, '')
 }
 
 /**
@@ -243,22 +248,55 @@ export function checkDatabase(name: string, { source }: Pick<HiloOptions, 'sourc
   return name
 }
 
+const anything: Check = ['', () => true]
+
+/** What calls are told. The database and the key are looked at where they are used. */
+const CALL_CHECKS = {
+  database: anything,
+  key: anything,
+  timeout: [
+    'a number of milliseconds > 0, or Infinity',
+    (value: unknown) => typeof value === 'number' && value > 0,
+  ],
+  signal: [
+    'an AbortSignal',
+    // The signal of another realm is no `instanceof AbortSignal`.
+    (value: Partial<AbortSignal> | null) =>
+      value === null ||
+      (typeof value.addEventListener === 'function' && typeof value.aborted === 'boolean'),
+  ],
+} satisfies Record<string, Check>
+
+export interface CallLimits {
+  database?: string
+  key?: string
+  timeout?: number
+  signal?: AbortSignal
+}
+
 /**
- * How long a call may wait.
+ * The options of a call.
+ * @param known what this call may be told
  * @throws HiloError `invalid-argument`
  */
-export function checkLimits(timeout: number, signal: AbortSignal | undefined): void {
-  if (!(typeof timeout === 'number' && timeout > 0))
-    throw invalid('timeout', 'a number of milliseconds > 0, or Infinity', timeout)
-  // The signal of another realm is no `instanceof AbortSignal`.
-  if (signal && typeof signal.addEventListener !== 'function')
-    throw invalid('signal', 'an AbortSignal', signal)
+export function checkCall(
+  options: CallLimits | null | undefined,
+  ...known: (keyof CallLimits)[]
+): CallLimits {
+  if (options === undefined || options === null) return {}
+  check('options', options, Object.fromEntries(known.map((key) => [key, CALL_CHECKS[key]])))
+  return options
 }
 
 /** @throws HiloError `invalid-argument` */
 export function checkCount(name: string, value: number): void {
   const [rule, isRight] = count
   if (!isRight(value as never)) throw invalid(name, rule, value)
+}
+
+/** @throws HiloError `invalid-argument` */
+export function checkListener(value: unknown): void {
+  if (typeof value !== 'function') throw invalid('listener', 'a function', value)
 }
 
 function check(name: string, value: unknown, checks: Record<string, Check>): void {
@@ -274,17 +312,35 @@ function check(name: string, value: unknown, checks: Record<string, Check>): voi
  * @throws HiloError `invalid-argument`
  */
 export function checkKeys(name: string, value: unknown, known: readonly string[]): void {
-  if (typeof value !== 'object' || value === null) throw invalid(name, 'an object', value)
+  if (!isPlain(value)) throw invalid(name, `a plain object, as in { ${known[0]} }`, value)
   for (const key of Object.keys(value))
-    if (!known.includes(key)) throw invalid(`${name}.${key}`, `one of ${known.join(', ')}`, key)
+    if (!known.includes(key)) {
+      const [near] = [0, 1, 2].flatMap((changes) =>
+        known.filter((each) => isNear(each.toLowerCase(), key.toLowerCase(), changes)),
+      )
+      const rule = near ? `\`${near}\`` : `one of ${known.join(', ')}`
+      throw invalid(`${name}.${key}`, rule, key)
+    }
+}
+
+/** Is one the other with at most so many letters added, left out or replaced? */
+function isNear(one: string, other: string, changes: number): boolean {
+  if (one === other || changes === 0) return one === other
+  const [a, b] = [one.slice(1), other.slice(1)]
+  if (one[0] === other[0]) return isNear(a, b, changes)
+  return [
+    [a, b],
+    [a, other],
+    [one, b],
+  ].some(([left, right]) => isNear(left!, right!, changes - 1))
 }
 
 function invalid(name: string, rule: string, value: unknown): HiloError {
   const shown =
     typeof value === 'string'
       ? JSON.stringify(value)
-      : typeof value === 'object' && value
-        ? 'an object'
+      : typeof value === 'object'
+        ? Object.prototype.toString.call(value)
         : String(value)
   return new HiloError(
     'invalid-argument',

@@ -4,6 +4,7 @@
  * worker, a storage, a network or a timer.
  */
 
+import { Batch } from '../client/batch.js'
 import type { Counted } from '../client/status.js'
 import { Waiters, type WaitLimits } from '../client/waiters.js'
 import { addGrant, beginClaim } from '../core/claim.js'
@@ -12,7 +13,7 @@ import { exchange } from '../core/device.js'
 import { HiloError, toFailure } from '../core/errors.js'
 import { type FormatId, type IdOf, idFormat } from '../core/id-format.js'
 import type { LeaseQueue } from '../core/page/lease-queue.js'
-import { answered, ask, giveUp, newPage } from '../core/page/page.js'
+import { answered, ask, cutTo, giveUp, newPage, type Page } from '../core/page/page.js'
 import { notLeased, notServed } from '../core/page/refusals.js'
 import { asked, wish } from '../core/page/stock.js'
 import { total } from '../core/range.js'
@@ -42,6 +43,8 @@ export class TestCollection {
   readonly #context: TestContext
   readonly #format: IdOf | undefined
   readonly #waiters = new Waiters(() => this.#waiters.serve(() => this.queue.held))
+  /** Of callers that took ids for themselves. */
+  readonly #batches = new Set<Page>()
   #exchanges = 0
   #isUsed = false
   #isRefilling = false
@@ -104,6 +107,29 @@ export class TestCollection {
     return prefix + number + suffix
   }
 
+  /** `count` ids of one caller. */
+  take(count: number, limits: WaitLimits): Promise<Batch> {
+    const { formatId } = this.#context
+    const { collection } = this.target
+    const lease = () => {
+      const page = newPage(PAGE)
+      this.#batches.add(page)
+      cutTo(this.#page, this.queue.held - count)
+      this.#lease(0)
+      this.#change(this.#exchange(count, page))
+      return new Batch({
+        collection,
+        count,
+        queue: page.queue,
+        idOf: formatId && idFormat(formatId, collection),
+        mixedNodes: () => undefined,
+        closed: () => this.#closed,
+        giveBack: () => this.#change(this.#parked(page)),
+      })
+    }
+    return this.when(count, lease, limits)
+  }
+
   /** Runs `take` once the page holds `count` numbers: at once, or when the server is back. */
   when<T>(count: number, take: () => T, { timeout, signal }: WaitLimits): Promise<T> {
     if (this.#closed) return Promise.reject(this.#closed)
@@ -148,6 +174,7 @@ export class TestCollection {
 
   /** Drops everything: the storage of this device turned out to be a copy. */
   drop(): void {
+    this.#endBatches()
     const { gaps } = this.state
     const dropped = this.available
     this.#change({
@@ -161,6 +188,7 @@ export class TestCollection {
 
   close(error: HiloError): void {
     this.#closed = error
+    this.#endBatches()
     this.#change(this.#parked())
     this.#waiters.refuse(() => error, 'all')
   }
@@ -202,11 +230,11 @@ export class TestCollection {
   }
 
   /** @returns the device's state after it */
-  #exchange(want: number): DeviceState {
+  #exchange(want: number, page = this.#page): DeviceState {
     const id = `${PAGE}:${this.#exchanges++}`
-    const request = ask(this.#page, { id, want, offer: false })
+    const request = ask(page, { id, want, offer: false })
     const { state, ...answer } = exchange(this.state, request, Number.POSITIVE_INFINITY)
-    answered(this.#page, request, answer)
+    answered(page, request, answer)
     return state
   }
 
@@ -221,9 +249,14 @@ export class TestCollection {
   }
 
   /** Gives up all that the page has leased. @returns the device's state after it */
-  #parked(): DeviceState {
-    giveUp(this.#page)
-    return this.#exchange(0)
+  #parked(page = this.#page): DeviceState {
+    giveUp(page)
+    return this.#exchange(0, page)
+  }
+
+  #endBatches(): void {
+    for (const page of this.#batches) this.#change(this.#parked(page))
+    this.#batches.clear()
   }
 
   #change(state: DeviceState): void {

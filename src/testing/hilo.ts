@@ -4,6 +4,7 @@
  * is done at once, or in a microtask.
  */
 
+import type { Batch } from '../client/batch.js'
 import {
   type Counts,
   type IdentityOptions,
@@ -27,15 +28,19 @@ import {
 import { type CollectionStatus, type HiloStatus, statusOf, statusOfAll } from '../client/status.js'
 import type { WaitLimits } from '../client/waiters.js'
 import type { SeriesAccess } from '../consecutive/index.js'
+import { bindMethods } from '../core/bound.js'
 import { fromFailure, HiloError, toFailure } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import {
+  type CallLimits,
   type CheckedOptions,
+  checkCall,
   checkCount,
   checkDatabase,
-  checkLimits,
+  checkListener,
   checkOptions,
   type HiloOptions,
+  isPlain,
   type NamesOf,
 } from '../core/options.js'
 import { notReserved } from '../core/reserved.js'
@@ -106,6 +111,7 @@ class Instance<Name extends string>
 
   constructor(options: HiloOptions) {
     super()
+    bindMethods(this)
     this.#options = checkOptions({ ...options, url: 'https://test.invalid' }, undefined)
     const listed = Object.keys(this.#options.collections).map((each) => this.#find(each))
     const untilLeased = { timeout: Number.POSITIVE_INFINITY }
@@ -135,12 +141,12 @@ class Instance<Name extends string>
   }
 
   async nextId(collection: CollectionRef<Name>, options?: IdOptions): Promise<string> {
-    const found = this.#find(collection, options)
+    const found = this.#find(collection, options, 'timeout', 'signal')
     return found.when(1, () => found.nextId(), this.#limits(options))
   }
 
   async nextNumber(collection: CollectionRef<Name>, options?: IdOptions): Promise<number> {
-    const found = this.#find(collection, options)
+    const found = this.#find(collection, options, 'timeout', 'signal')
     return found.when(1, () => found.nextNumber(), this.#limits(options))
   }
 
@@ -158,21 +164,31 @@ class Instance<Name extends string>
     options?: IdOptions,
   ): Promise<string[]> {
     checkCount('count', count)
-    const found = this.#find(collection, options)
+    const found = this.#find(collection, options, 'timeout', 'signal')
     const take = () => Array.from({ length: count }, () => found.nextId())
     return found.when(count, take, this.#limits(options))
   }
 
+  async take(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<Batch> {
+    checkCount('count', count)
+    const found = this.#find(collection, options, 'timeout', 'signal')
+    return found.take(count, this.#limits(options))
+  }
+
   async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {
     checkCount('count', count)
-    await this.#find(collection, options).when(count, () => {}, this.#limits(options))
+    const found = this.#find(collection, options, 'timeout', 'signal')
+    await found.when(count, () => {}, this.#limits(options))
   }
 
   reserve(collection: CollectionRef<Name>, count: number, options?: ReserveOptions): Promise<void>
   reserve(counts: Counts<Name>, options?: ReserveOptions): Promise<void>
   async reserve(...args: unknown[]): Promise<void> {
     const { counts, options } = readReserve(args as ReserveArgs, CHECKS)
-    const found = counts.map(({ ref, count }) => ({ of: this.#find(ref, options), count }))
+    const found = counts.map(({ ref, count }) => ({
+      of: this.#find(ref, options, 'timeout', 'signal'),
+      count,
+    }))
     this.#throwIfClosed()
     throwIfAborted(options.signal)
     const outcomes = found.map(({ of, count }) => {
@@ -219,13 +235,16 @@ class Instance<Name extends string>
   }
 
   watch(listener: (activity: Activity) => void): () => void {
+    checkListener(listener)
     const observer = observe(PAGE, listener)
     this.#observers.add(observer)
     return () => this.#observers.delete(observer)
   }
 
   /** There is one server, and it stays the same. */
-  async startOver(): Promise<void> {}
+  async startOver(options?: Pick<IdOptions, 'database'>): Promise<void> {
+    checkCall(options, 'database')
+  }
 
   async persist(): Promise<boolean> {
     this.#storage = 'persistent'
@@ -251,7 +270,13 @@ class Instance<Name extends string>
   async release(...args: unknown[]): Promise<void> {
     this.#throwIfClosed()
     const { ref, options } = readRelease(args as ReleaseArgs, CHECKS)
-    const released = ref === undefined ? this.#collections.values() : [this.#find(ref, options)]
+    const { database } = options
+    const isMeant = ({ target }: TestCollection) =>
+      (database ?? target.database) === target.database
+    const released =
+      ref === undefined
+        ? [...this.#collections.values()].filter(isMeant)
+        : [this.#find(ref, database === undefined ? undefined : { database })]
     throwIfAborted(options.signal)
     if (!this.#isOnline()) throw unreachable()
     for (const each of released) each.giveBack()
@@ -304,12 +329,14 @@ class Instance<Name extends string>
     }
   }
 
-  #find(ref: CollectionRef, options?: Pick<IdOptions, 'database'>): TestCollection {
+  /** @param known what the call may be told, besides the database */
+  #find(ref: CollectionRef, options?: CallLimits, ...known: (keyof CallLimits)[]): TestCollection {
+    checkCall(options, ...known, 'database')
     const { collections, identityPartsSeparator: separator, formatId } = this.#options
     const { name: collection, database } = this.#named(ref, options?.database)
     const name = JSON.stringify([database, collection])
-    const known = this.#collections.get(name)
-    if (known) return known
+    const existing = this.#collections.get(name)
+    if (existing) return existing
     const reserve = collections[collection]?.reserve ?? this.#options.reserve
     const found = new TestCollection(
       { database, collection, separator, reserve },
@@ -333,7 +360,6 @@ class Instance<Name extends string>
 
   #limits(options: IdOptions | undefined): WaitLimits {
     const { timeout = this.#options.timeout, signal } = options ?? {}
-    checkLimits(timeout, signal)
     return { timeout, signal }
   }
 
@@ -364,7 +390,7 @@ class Instance<Name extends string>
   }
 }
 
-const CHECKS = { checkCount, checkLimits, HiloError }
+const CHECKS = { checkCall, checkCount, isPlain, HiloError }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw aborted(HiloError, signal, 'Nothing was done.')

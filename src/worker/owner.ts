@@ -69,7 +69,7 @@ export function createOwner(world: World): Owner {
         : world.createSource(
             config,
             config.headers === 'ask'
-              ? () => callbacks.headers()
+              ? () => headersOf(callbacks)
               : () => config.headers as Record<string, string>,
           ),
       storageKind: () => storage,
@@ -216,6 +216,13 @@ const collectionOf = ([, database, prefix]: StoreKey) => ({
   collection: prefix.slice(0, -1),
   separator: prefix.slice(-1),
 })
+
+/** @throws HiloError `invalid-argument`, and what the app's function throws */
+async function headersOf(callbacks: OwnerCallbacks): Promise<Record<string, string>> {
+  const answer = await callbacks.headers()
+  if ('failure' in answer) throw fromFailure(answer.failure)
+  return answer.headers
+}
 
 /** The app's own source, which lives in the page. */
 const pageSource = (callbacks: OwnerCallbacks, timeout: number): Source => ({

@@ -88,6 +88,9 @@ describe('a bare number', () => {
     shop.answer = grantsOf('B')
     await expect(hilo.nextNumber('orders')).rejects.toEqual(refusal)
     expect(() => hilo.nextNumberSync('orders')).toThrow(refusal)
+    const batch = await hilo.take('orders', 1)
+    expect(() => batch.nextNumber()).toThrow(refusal)
+    batch.end()
     expect(await hilo.nextId('orders')).toBe('orders/2-B')
     page.leave()
     shop.answer = () => grantOf('B', [33, 64])
@@ -197,13 +200,27 @@ test.each<[string, NonNullable<HiloOptions['headers']>]>([
   expect(new Set(sent)).toEqual(new Set(['Bearer 1']))
 })
 
+test('a header beyond Latin-1 is an error of its own: ids are not exhausted', async () => {
+  let user = 'Zoë'
+  const { hilo } = shop.open({ headers: async () => ({ 'X-User': user }) })
+  expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  await hilo.release()
+  user = 'Zoë Ω'
+  await expect(hilo.nextId('orders')).rejects.toMatchObject({
+    code: 'invalid-argument',
+    message: expect.stringMatching(/`headers`.*encodeURIComponent/),
+  })
+  user = 'Zoë'
+  expect(await hilo.nextId('orders')).toBe('orders/2-A')
+})
+
 describe('the sync calls', () => {
   test('throw when the page holds nothing yet, say what to do, and succeed soon', async () => {
     const { hilo } = shop.open()
     expect(() => hilo.nextIdSync('orders')).toThrow(
       expect.objectContaining({
         code: 'not-leased',
-        message: expect.stringContaining("hilo.warm('orders', n)"),
+        message: expect.stringContaining("hilo.take('orders', n)"),
       }),
     )
     await hilo.warm('orders', 1)

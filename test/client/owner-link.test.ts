@@ -48,7 +48,12 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
       }),
     ownerHere,
     config,
-    callbacks: { headers: async () => ({}), changed() {}, stored, parkExcess: async () => {} },
+    callbacks: {
+      headers: async () => ({ headers: {} }),
+      changed() {},
+      stored,
+      parkExcess: async () => {},
+    },
   })
   links.push(link)
   return { link, world, ownerHere, stored }

@@ -3,7 +3,7 @@
  * from what will not.
  */
 import { describe, expect, test } from 'vitest'
-import { fromFailure, HiloError, toFailure } from '../../src/core/errors.js'
+import { fromFailure, HiloError, type HiloErrorCode, toFailure } from '../../src/core/errors.js'
 
 const cross = (error: HiloError): HiloError =>
   fromFailure(structuredClone(toFailure(error, 'storage-failed')))
@@ -64,4 +64,30 @@ test.each([
   [7, '7'],
 ])('anything else that was thrown becomes the fallback: %s', (thrown, message) => {
   expect(toFailure(thrown, 'storage-failed')).toEqual({ code: 'storage-failed', message })
+})
+
+describe('no id is there now', () => {
+  test.each<[code: HiloErrorCode, isOut: boolean]>([
+    ['exhausted', true],
+    ['no-hilo-server', true],
+    ['server-unreachable', false],
+    ['not-leased', false],
+    ['invalid-argument', false],
+  ])('with %s: %s', (code, isOut) => {
+    const error = new HiloError(code, 'For developers.')
+    expect(HiloError.isOutOfIds(error)).toBe(isOut)
+    expect(HiloError.isOutOfIds(cross(error))).toBe(isOut)
+    const { name } = error
+    expect(HiloError.isOutOfIds(structuredClone({ name, code }))).toBe(isOut)
+    expect(HiloError.forUser(error).includes('number is left')).toBe(isOut)
+    expect(HiloError.forUser(error)).not.toContain('developers')
+  })
+
+  test.each([undefined, null, 'exhausted', { code: 'exhausted' }, new Error('exhausted')])(
+    'but not with %j',
+    (error) => {
+      expect(HiloError.isOutOfIds(error)).toBe(false)
+      expect(HiloError.forUser(error)).toContain('try again')
+    },
+  )
 })

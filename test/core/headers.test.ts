@@ -17,5 +17,10 @@ test.each<[string, HeadersInit]>([
 })
 
 test('what fetch refuses is refused', () => {
-  expect(() => plainHeaders({ 'X-Name': 'Ω' })).toThrow(TypeError)
+  expect(() => plainHeaders({ 'X-Name': 'Ω' })).toThrow(
+    expect.objectContaining({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/`headers`.*encodeURIComponent/),
+    }),
+  )
 })

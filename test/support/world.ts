@@ -208,7 +208,7 @@ export function ownerIn(
   owner.open(
     { ...config, ...more },
     {
-      headers: async () => ({}),
+      headers: async () => ({ headers: {} }),
       changed: (_, view) => void views.push(view),
       stored: (_, ...change) => void changes.push(change),
       parkExcess: async () => {},

@@ -105,6 +105,27 @@ describe.each([
     expect(numbers).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
   })
 
+  test('takes ids for one caller, who gives back the rest', async () => {
+    const hilo = subject.open()
+    const { next, end, left } = await hilo.take('orders', 20)
+    expect(left).toBe(20)
+    expect(next()).toBe('orders/1-A')
+    expect(await hilo.nextId('orders')).not.toBe('orders/2-A')
+    for (let i = 2; i <= 8; i++) expect(next()).toBe(`orders/${i}-A`)
+    end()
+    expect(codeOfSync(next)).toBe('not-leased')
+    using second = await hilo.take('orders', 1)
+    expect(second.nextNumber()).toBe(9)
+    expect(codeOfSync(() => second.next())).toBe('not-leased')
+    subject.disconnect()
+    expect(await codeOf(hilo.take('orders', 5000))).toBe('exhausted')
+    expect(await codeOf(hilo.take('orders', 1, { timeOut: 1 } as never))).toBe(BAD)
+    const third = await hilo.take('orders', 5)
+    await hilo.close()
+    expect(codeOfSync(() => third.next())).toBe('closed')
+    expect(await codeOf(hilo.take('orders', 1))).toBe('closed')
+  })
+
   test('has leased the listed collections when it is ready', async () => {
     const hilo = subject.open({ collections: { orders: {} } })
     expect(codeOfSync(() => hilo.nextIdSync('orders'))).toBe('not-leased')
@@ -382,10 +403,116 @@ describe.each([
     for (const call of calls)
       expect(await call.catch((error) => error)).toMatchObject({
         code: 'invalid-argument',
-        message: 'offline-hilo did nothing: `signal` has to be an AbortSignal; this is an object.',
+        message: expect.stringMatching(
+          /`options.signal` has to be an AbortSignal; this is .*Contr/,
+        ),
       })
     expect(await hilo.nextIdentity('orders')).toBe(1)
     expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  })
+
+  test.each<[what: string, given: unknown, message: RegExp]>([
+    ['a number', 5, /`options` .*this is 5\.$/],
+    ['0', 0, /`options`/],
+    ['no text', '', /`options`/],
+    ['a database without its name', 'Archive', /`options` .*"Archive"/],
+    ['a bare signal', new AbortController().signal, /`options` .*AbortSignal/],
+    ['a list', [], /`options` .*Array/],
+    ['a Map', new Map([['database', 'Archive']]), /`options` .*Map/],
+    ['an instance of a class', new (class Order {})(), /`options`/],
+    ['mistyped', { timeOut: 5 }, /`options\.timeOut`/],
+    ['mistyped, and nothing', { sginal: undefined }, /`options\.sginal`/],
+    ['a mistyped database', { dataBase: 'Archive' }, /`options\.dataBase`.*`database`/],
+    ['far from any', { priority: 1 }, /`options\.priority`.*database/],
+  ])('refuses options that are %s, by name, in every call', async (_, given, message) => {
+    const hilo = subject.open()
+    const options = given as never
+    const calls = [
+      () => hilo.nextId('orders', options),
+      () => hilo.nextNumber('orders', options),
+      () => hilo.nextIds('orders', 3, options),
+      () => hilo.warm('orders', 3, options),
+      async () => hilo.nextIdSync('orders', options),
+      async () => hilo.nextNumberSync('orders', options),
+      async () => hilo.status('orders', options),
+      () => hilo.inspect('orders', options),
+      () => hilo.reserve('orders', 3, options),
+      () => hilo.reserve({ orders: 3 }, options),
+      () => hilo.release('orders', options),
+      () => hilo.release(undefined, options),
+      () => hilo.nextIdentity('orders', options),
+      () => hilo.startOver(options),
+    ]
+    for (const call of calls) {
+      const error = await call().catch((thrown) => thrown)
+      // A number in the place of options is a count there: of a collection that is none.
+      if (error.code !== 'invalid-collection')
+        expect(error).toMatchObject({ code: BAD, message: expect.stringMatching(message) })
+      else expect(typeof given).toBe('number')
+    }
+    expect(await hilo.nextIdentity('orders')).toBe(1)
+    expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  })
+
+  test.each([
+    ['timeOut', 'timeout'],
+    ['sginal', 'signal'],
+    ['databse', 'database'],
+    ['Database', 'database'],
+  ])('proposes the nearest name for the option %s', async (key, name) => {
+    const call = subject.open().nextId('orders', { [key]: 'x' } as never)
+    await expect(call).rejects.toThrow(new RegExp(`\\.${key}\`.*\`${name}\``))
+  })
+
+  test.each<[call: string, more: object]>([
+    ['a …Sync call', { timeout: 5 }],
+    ['a status', { signal: new AbortController().signal }],
+  ])('refuses what %s has no use for', async (_, more) => {
+    const hilo = subject.open()
+    await hilo.warm('orders', 3)
+    expect(codeOfSync(() => hilo.nextIdSync('orders', more))).toBe(BAD)
+    expect(codeOfSync(() => hilo.status('orders', more))).toBe(BAD)
+    expect(await codeOf(hilo.inspect('orders', more))).toBe(BAD)
+    expect(await codeOf(hilo.release({ timeout: 5 } as never))).toBe(BAD)
+    expect(await codeOf(hilo.release(new AbortController().signal as never))).toBe(BAD)
+    expect(hilo.nextIdSync('orders')).toBe('orders/1-A')
+  })
+
+  test.each([Number.NaN, -1, 0, '5', null])('refuses a timeout of %j', async (timeout) => {
+    const hilo = subject.open()
+    const options = { timeout: timeout as number }
+    expect(await codeOf(hilo.nextId('orders', options))).toBe(BAD)
+    expect(await codeOf(hilo.nextIds('orders', 2, options))).toBe(BAD)
+    expect(await codeOf(hilo.warm('orders', 2, options))).toBe(BAD)
+    expect(await codeOf(hilo.reserve('orders', 2, options))).toBe(BAD)
+  })
+
+  test('refuses a listener of watch that cannot be called', () => {
+    const hilo = subject.open()
+    expect(codeOfSync(() => hilo.watch(undefined as never))).toBe(BAD)
+  })
+
+  test('makes ids by methods that were taken off it', async () => {
+    const hilo = subject.open()
+    const { nextId, nextIds, nextIdSync, nextNumber, warm, status, addEventListener } = hilo
+    const told: boolean[] = []
+    addEventListener('status', ({ detail }) => told.push(detail.online))
+    expect(await nextId('orders')).toBe('orders/1-A')
+    expect(await nextIds('orders', 1)).toEqual(['orders/2-A'])
+    expect(await nextNumber('orders')).toBe(3)
+    await warm('orders', 3)
+    expect(nextIdSync('orders')).toBe('orders/4-A')
+    expect(status('orders').state).toBe('ready')
+    const { reserve, release, inspect, watch, goOffline, goOnline, close, ...others } = hilo
+    await reserve('orders', 50)
+    expect((await inspect('orders')).reserve).toBe(50)
+    watch(() => {})()
+    goOffline()
+    goOnline()
+    await release()
+    await close()
+    expect(Object.keys(others).filter((key) => key !== 'ready')).toEqual([])
+    expect(told).toContain(true)
   })
 
   test('takes null for no options', async () => {

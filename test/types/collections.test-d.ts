@@ -30,6 +30,8 @@ export async function typed(): Promise<void> {
   // @ts-expect-error a misspelt collection
   await hilo.warm('ordres', 5)
   // @ts-expect-error a misspelt collection
+  await hilo.take('ordres', 5)
+  // @ts-expect-error a misspelt collection
   await hilo.reserve('ordres', 5)
   await hilo.reserve({ orders: 500 })
   await hilo.reserve({ orders: 500, lines: 100 }, { database: 'Archive', timeout: 30_000 })

@@ -6,6 +6,7 @@ import { expectTypeOf } from 'vitest'
 import {
   type Activity,
   type ActivityKind,
+  type Batch,
   type CallOptions,
   type CollectionRef,
   type CollectionStatus,
@@ -47,6 +48,11 @@ export async function everyCall(): Promise<void> {
   expectTypeOf(hilo.nextNumberSync(Document)).toEqualTypeOf<number>()
   expectTypeOf(await hilo.nextIds('orders', 5)).toEqualTypeOf<string[]>()
   expectTypeOf(await hilo.warm('orders', 5)).toEqualTypeOf<void>()
+  using batch = await hilo.take('orders', 5, { timeout: 5 })
+  expectTypeOf(batch).toEqualTypeOf<Batch>()
+  expectTypeOf(batch.next()).toEqualTypeOf<string>()
+  expectTypeOf(batch.nextNumber()).toEqualTypeOf<number>()
+  expectTypeOf(batch.left).toEqualTypeOf<number>()
   expectTypeOf(await hilo.reserve('orders', 5)).toEqualTypeOf<void>()
   expectTypeOf(await hilo.inspect(Order, { database: 'Shop' })).toEqualTypeOf<Inspection>()
   expectTypeOf(await hilo.persist()).toEqualTypeOf<boolean>()
@@ -158,6 +164,9 @@ const error = new HiloError('exhausted', 'Nothing left.')
 expectTypeOf(error).toExtend<Error>()
 expectTypeOf(error.code).toEqualTypeOf<HiloErrorCode>()
 expectTypeOf(error.status).toEqualTypeOf<number | undefined>()
+const caught: unknown = error
+if (HiloError.isOutOfIds(caught)) expectTypeOf(caught).toEqualTypeOf<HiloError>()
+expectTypeOf(HiloError.forUser(caught)).toEqualTypeOf<string>()
 expectTypeOf(error.retryAfter).toEqualTypeOf<number | undefined>()
 
 expectTypeOf(findCollectionName).toEqualTypeOf<(entityClass: EntityClass) => string>()

@@ -18,7 +18,7 @@ afterEach(() => {
 })
 
 /** The owner behind a message channel, as behind a worker's. */
-function ownerAcross(world: World, headers = async () => ({})) {
+function ownerAcross(world: World, headers = async () => ({ headers: {} })) {
   const { port1, port2 } = new MessageChannel()
   expose(createOwner(world), port1)
   const owner = wrap<Owner>(port2)
@@ -123,7 +123,7 @@ describe('across a message channel', () => {
     let token = 'first'
     const headers = async () => {
       if (token === '') throw new Error('signed out')
-      return { Authorization: token }
+      return { headers: { Authorization: token } }
     }
     owner.open(
       { ...config, headers: 'ask' },

@@ -156,7 +156,7 @@ function openOwner(
   owner.open(
     { url: AUTHORITY, name: AUTHORITY, page, headers: {}, timeout: 0, answers },
     {
-      headers: async () => ({}),
+      headers: async () => ({ headers: {} }),
       changed,
       stored() {},
       async parkExcess() {},

@@ -24,8 +24,8 @@ export function notServed(
 export const notLeased = (collection: string): HiloError =>
   new HiloError(
     'not-leased',
-    `Collection '${collection}': this page holds no id right now. Await ` +
-      `\`hilo.warm('${collection}', n)\` before a burst of …Sync calls, or use ` +
+    `Collection '${collection}': this page holds no id right now. Before code that cannot ` +
+      `wait, take its ids: \`await hilo.take('${collection}', n)\`. Otherwise use ` +
       `\`await hilo.nextId('${collection}')\`.`,
   )
 

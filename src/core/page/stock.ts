@@ -46,12 +46,12 @@ export interface Situation {
 
 /**
  * How many ids a page should hold if nobody waits: as many as it issued in the last second, or what
- * it was warmed to. A hidden page holds none, unless it makes one id after another: a transaction
- * for each id would be too slow.
+ * it was warmed to. A hidden page holds no others, unless it makes one id after another: a
+ * transaction for each id would be too slow.
  */
 export function needed({ isVisible, perSecond, warmed }: Situation): number {
   if (isVisible) return Math.max(PAGE_AT_REST, perSecond, warmed)
-  return perSecond > PAGE_AT_REST ? perSecond : 0
+  return Math.max(perSecond > PAGE_AT_REST ? perSecond : 0, warmed)
 }
 
 /**
@@ -60,7 +60,7 @@ export function needed({ isVisible, perSecond, warmed }: Situation): number {
  */
 export function limit({ isVisible, perSecond, warmed }: Situation): number {
   if (isVisible) return Math.max(PAGE_AT_REST, LOOK_AHEAD * perSecond, warmed)
-  return perSecond > 1 ? LOOK_AHEAD * perSecond : 0
+  return Math.max(perSecond > 1 ? LOOK_AHEAD * perSecond : 0, warmed)
 }
 
 /** How many numbers the page asks its device for, and how many more to look ahead. */

@@ -21,8 +21,7 @@ hilo.addEventListener('low', ({ detail }) => detail.available satisfies number)
 
 export const id: string = await hilo.nextId(Order)
 export const status: HiloStatus = hilo.status()
-export const exhausted = (error: unknown): boolean =>
-  error instanceof HiloError && error.code === 'exhausted'
+export const exhausted = (error: unknown): boolean => HiloError.isOutOfIds(error)
 // @ts-expect-error `access` is for offline-hilo alone, so that no editor proposes it
 export type Hidden = Hilo['access']
 export const inWorker: Hilo = createHiloInWorker({ url: '/ids' })
