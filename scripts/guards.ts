@@ -849,6 +849,7 @@ export const GUARDS: Guard[] = [
   guard('H26 a give-back needs what a claim needs', 'server/access'),
   guard('H26 who asks for numbers does not read who has them', 'server/access'),
   guard('H26 a token has a budget', 'server/budgets', 'continue'),
+  guard('H26 no request takes more than a whole budget', 'server/budgets'),
   guard('H26 a token has a share of the places', 'server/budgets'),
   guard(
     'H28 the token of a series is replaced by a check-in of the series alone',
