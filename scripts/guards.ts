@@ -849,6 +849,11 @@ export const GUARDS: Guard[] = [
   guard('H26 a give-back needs what a claim needs', 'server/access'),
   guard('H26 who asks for numbers does not read who has them', 'server/access'),
   guard('H26 a token has a budget', 'server/budgets', 'continue'),
+  guard(
+    "H13 a copy's collections are looked at, whatever else is in its commit",
+    'server/ledger/shared-commits',
+    'const looked = new Set([...(rows.selected.collections ?? []), ...copied].map(keyText))',
+  ),
   guard('H26 no request takes more than a whole budget', 'server/budgets'),
   guard('H26 a token has a share of the places', 'server/budgets'),
   guard(

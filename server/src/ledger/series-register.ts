@@ -21,11 +21,12 @@ import type {
 import type { Rows, Selection, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
 import { checkInSeries, claimSeries, letterClaim } from './series.js'
+import type { SharingCore } from './shared-commits.js'
 
 type SeriesLetter = CollectionKey & { letter: string }
 
-export function seriesRegister(core: LedgerCore): SeriesRegister {
-  const { store, context, change } = core
+export function seriesRegister(core: SharingCore): SeriesRegister {
+  const { store, context, change, share } = core
   const { tokens } = context
 
   const grantOf = async ({ letter, ...key }: SeriesLetter): Promise<string | undefined> =>
@@ -49,7 +50,8 @@ export function seriesRegister(core: LedgerCore): SeriesRegister {
       const checkIn = { ...request, database: request.database.toLowerCase() }
       const { database } = checkIn
       const token = tokens.read(request.token, database)
-      return change([database], {
+      return share({
+        database,
         select: {
           ...selectionOfShown([{ database, shown: [{ token }] }]),
           series: token ? [token.id] : [],
