@@ -95,6 +95,17 @@ describe('who may ask', () => {
     expect((await ask(NEXT, { headers: anna })).body.Low).toBe(33)
   })
 
+  test('a give-back whose authorization can be no header is refused, and fails nothing', async () => {
+    const { ask } = await newHandler({ databases: ['Shop'], tokens: TOKENS })
+    for (const authorization of ['Bearer тайна', 'Bearer a\r\nHost: b', 'Bearer \0']) {
+      const body = JSON.stringify({ tag: 'orders', end: 32, last: 1, token: 't', authorization })
+      expect(await ask('/databases/Shop/hilo/return', { method: 'POST', body })).toMatchObject({
+        status: 400,
+        body: { Message: expect.stringContaining('A give-back is JSON') },
+      })
+    }
+  })
+
   /** A request of each action, and the tag that `authorize` hears of. */
   const ACTIONS: [action: Action, path: string, init?: RequestInit, tag?: string][] = [
     ['claim', NEXT, {}, 'orders'],

@@ -156,12 +156,15 @@ const claimBody = z.object({
     .min(1),
 }) satisfies z.ZodType<NextManyRequest>
 
+/** What stands for a header has to be one. */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
 const returnBody = z.object({
   tag,
   end: z.int(),
   last: z.int(),
   token: z.string(),
-  authorization: z.string().optional(),
+  authorization: z.string().regex(HEADER_VALUE).optional(),
 }) satisfies z.ZodType<ReturnRequest>
 
 const checkInBody = z.object({
