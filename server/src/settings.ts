@@ -285,6 +285,9 @@ const VARIABLES = [
   ...SECRETS,
 ]
 
+/** By this one, apps on the same machine find the server. It says nothing to the server itself. */
+const OF_APPS = 'HILO_URL'
+
 /**
  * A variable that is ignored would let the server go on without what somebody wanted: on another
  * ledger, or open to everybody.
@@ -293,7 +296,8 @@ const VARIABLES = [
 function refuseVariables(environment: NodeJS.ProcessEnv): void {
   for (const [name, value = ''] of Object.entries(environment)) {
     const isOurs = name.startsWith('HILO_')
-    if ((!isOurs && name !== 'DATABASE_URL') || isServiceLink(name, value)) continue
+    if ((!isOurs && name !== 'DATABASE_URL') || name === OF_APPS) continue
+    if (isServiceLink(name, value)) continue
     const inFile = DESCRIBED.find(([key]) => variableOf(key) === name)?.[0]
     if (isOurs && !VARIABLES.includes(name))
       throw new Error(
