@@ -854,6 +854,7 @@ export const GUARDS: Guard[] = [
     'server/ledger/shared-commits',
     'const looked = new Set([...(rows.selected.collections ?? []), ...copied].map(keyText))',
   ),
+  guard('H22 all servers of a ledger sign with its secret', 'server/renew-secret'),
   guard('H26 no request takes more than a whole budget', 'server/budgets'),
   guard('H26 a token has a share of the places', 'server/budgets'),
   guard(
