@@ -857,6 +857,9 @@ export const GUARDS: Guard[] = [
   guard('H22 all servers of a ledger sign with its secret', 'server/renew-secret'),
   guard('H26 no request takes more than a whole budget', 'server/budgets'),
   guard('H26 a token has a share of the places', 'server/budgets'),
+  guard('H26 a token pays before it waits', 'server/budgets'),
+  guard('H26 nobody has more than a part of the work', 'server/gate'),
+  guard('H26 turns go round', 'server/gate'),
   guard(
     'H28 the token of a series is replaced by a check-in of the series alone',
     'server/sqlite-ledger',

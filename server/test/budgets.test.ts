@@ -173,6 +173,16 @@ describe('what one till’s token can do', () => {
     expect(await metrics()).toContain('budget="rows"} 20\n')
   })
 
+  test('its check-ins pay for each token that they show, and its give-backs for their row', async () => {
+    const grants = Array.from({ length: 100 }, (_, i) => ({ token: `t${i}`, next: 1 }))
+    const checkIn = () =>
+      shop.steal('/databases/Shop/hilo/checkin', json({ id: randomUUID(), grants }))
+    expect(await through(120, checkIn)).toBe(100)
+    const back = json({ tag: 'orders', end: 32, last: 1, token: 't' })
+    expect(await through(3, () => shop.steal('/databases/Shop/hilo/return', back))).toBe(0)
+    await shop.othersWork()
+  })
+
   test('it sends 3,600 requests', async () => {
     expect(await through(3_700, () => shop.steal('/topology?name=Shop'))).toBe(3_600)
     await shop.othersWork()

@@ -11,6 +11,7 @@ import { createAccess, refuseOtherSites } from './access.js'
 import { createBudgets, createCosts } from './budgets.js'
 import { documentRoutes } from './document-routes.js'
 import { explainRoutes } from './explain-routes.js'
+import { createGate } from './gate.js'
 import { hiloRoutes } from './hilo-routes.js'
 import { identityRoutes } from './identity-routes.js'
 import { failureLog, type Log, requestLog } from './log.js'
@@ -38,7 +39,9 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   const { limits } = checked
   const metrics = ports.createMetrics(checked.ledger)
   metrics.budgets(limits)
-  const access = createAccess(checked, createBudgets(limits, metrics.overBudget))
+  const gate = createGate(limits.waiting, (who) => metrics.overBudget(who, 'waiting'))
+  metrics.watchQueue(gate)
+  const access = createAccess(checked, createBudgets(limits, metrics.overBudget), gate)
   const costs = createCosts((key) => checked.ledger.read(key))
   const logFailure = failureLog(checked.log)
   const others = otherLedgers(checked.log)

@@ -95,8 +95,8 @@ export interface HandlerLimits {
   /** Collections of one claim, or grants of one check-in. Default 100. */
   batch: number
   /**
-   * Claims that wait for a commit. More are answered 503. One token has a tenth of these places.
-   * Default 2,000.
+   * Claims and other requests that are here at a time, and the tokens in them. More are answered
+   * 503. One token has a tenth of these places. Default 2,000.
    */
   waiting: number
   /** Bytes of a request's body. Default 65,536. */
@@ -107,7 +107,7 @@ export interface HandlerLimits {
   requestsPerHour: number
   /** Numbers, with those that a claim makes its counter skip. Default 1,048,576. */
   numbersPerHour: number
-  /** Rows that are stored. Default 10,000. */
+  /** Rows that are written, and grant tokens that are shown. Default 10,000. */
   rowsPerHour: number
   /** New collections, identities and series. Default 100. */
   namesPerHour: number

@@ -92,15 +92,14 @@ const handOverBody = closeBody.extend({
 export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics: Metrics): Hono {
   return new Hono()
     .get('/hilo/series', async (c) => {
-      const { database, allow } = access.callerOf(c)
-      await allow({ action: 'series-list', count: 0 })
-      const series = (await ledger.series(database)).map(listed)
+      const { database, admit } = access.callerOf(c)
+      const wanted = [{ action: 'series-list', count: 0 } as const]
+      const series = (await admit({ wanted }, () => ledger.series(database))).map(listed)
       return answer({ series } satisfies SeriesList)
     })
     .post('/hilo/series', async (c) => {
-      const { database, name: by, allow, spend, refund } = access.callerOf(c)
+      const { database, name: by, admit, refund } = access.callerOf(c)
       const { claim, collection, device = '', series: name, ended } = await readSeriesBody(c)
-      await allow({ action: 'series', tag: collection, count: 0 })
       const asked = {
         database,
         collection,
@@ -111,8 +110,8 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
         ended: ended && { ...ended, letter: ended.series },
         at: Date.now(),
       }
-      spend(ONE_SERIES)
-      const outcome = await ledger.claimSeries(asked)
+      const wanted = [{ action: 'series', tag: collection, count: 0 } as const]
+      const outcome = await admit({ wanted, cost: ONE_SERIES }, () => ledger.claimSeries(asked))
       if ('refused' in outcome || outcome.isRepeat) refund(ONE_SERIES)
       if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
       if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(outcome.by)
@@ -128,35 +127,37 @@ export function seriesRoutes({ ledger }: CheckedOptions, access: Access, metrics
       return answer(granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {
-      const { database, allow } = access.callerOf(c)
-      const { id, ...told } = await readCheckInBody(c)
-      await allow({ action: 'series', count: 0 })
-      const result = await ledger.checkInSeries({
-        database,
-        id,
-        ...told,
-        at: Date.now(),
-      })
+      const { database, admit } = access.callerOf(c)
+      const told = await readCheckInBody(c)
+      const wanted = [{ action: 'series', count: 0 } as const]
+      const rows = 1 + (told.periods?.length ?? 0)
+      const result = await admit({ wanted, cost: { rows }, units: rows }, () =>
+        ledger.checkInSeries({ database, ...told, at: Date.now() }),
+      )
       if (result === 'unknown') metrics.checkedIn(['unknown'])
       else if ('superseded' in result && !result.handedOver) metrics.checkedIn(['superseded'])
       return answer(resultBody(result))
     })
     .post('/hilo/series/close', async (c) => {
-      const { database, allow } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c)
       const { collection, series: letter, by, reason } = await readCloseBody(c)
-      await allow({ action: 'series-close', tag: collection, count: 0 })
+      const wanted = [{ action: 'series-close', tag: collection, count: 0 } as const]
       const at = Date.now()
-      const closed = await ledger.closeSeries({ database, collection, letter, by, reason, at })
+      const closed = await admit({ wanted, cost: { rows: 1 } }, () =>
+        ledger.closeSeries({ database, collection, letter, by, reason, at }),
+      )
       if (!closed) throw noSeries(letter, collection, 'closed')
       return answer(listed(closed) satisfies ListedSeries)
     })
     .post('/hilo/series/hand-over', async (c) => {
-      const { database, allow } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c)
       const { series: letter, ...given } = await readHandOverBody(c)
       const { collection } = given
-      await allow({ action: 'series-hand-over', tag: collection, count: 0 })
+      const wanted = [{ action: 'series-hand-over', tag: collection, count: 0 } as const]
       const at = Date.now()
-      const done = await ledger.handOverSeries({ database, letter, ...given, at })
+      const done = await admit({ wanted, cost: { rows: 1 } }, () =>
+        ledger.handOverSeries({ database, letter, ...given, at }),
+      )
       if ('refused' in done && done.refused === 'missing')
         throw noSeries(letter, collection, 'handed over')
       if ('refused' in done) throw notHandedOver(done, { letter, ...given })
