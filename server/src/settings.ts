@@ -8,7 +8,15 @@ import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './bound/collections-setting.js'
 import { readConfigFile } from './config-file.js'
 import { DEFAULT_HOST, DEFAULT_PORT } from './http/open.js'
-import { DATABASES_LISTED, databases, host, limits, origin, serverPrefix } from './http/options.js'
+import {
+  DATABASES_LISTED,
+  databases,
+  host,
+  limits,
+  origin,
+  refuseUnlisted,
+  serverPrefix,
+} from './http/options.js'
 import { tokens } from './http/tokens.js'
 import {
   checked,
@@ -225,6 +233,7 @@ const config = z
     },
   )
   .refine(...DATABASES_LISTED)
+  .superRefine(refuseUnlisted)
   .superRefine(({ databases, collections = {} }, context) => {
     if (!Array.isArray(databases)) return
     const listed = databases.map((name) => name.toLowerCase())

@@ -106,6 +106,14 @@ describe('who may ask', () => {
     }
   })
 
+  testHere('a token for a database that is not listed is a mistake', async () => {
+    const token = { token: TOKENS[0]!, databases: ['Shop', 'Shpo'] }
+    await expect(newHandler({ databases: ['shop'], tokens: [token] })).rejects.toThrow(
+      "tokens.0.databases.1: is 'Shpo', which is not among databases",
+    )
+    await newHandler({ databases: 'any', tokens: [token] })
+  })
+
   /** A request of each action, and the tag that `authorize` hears of. */
   const ACTIONS: [action: Action, path: string, init?: RequestInit, tag?: string][] = [
     ['claim', NEXT, {}, 'orders'],

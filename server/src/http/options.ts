@@ -14,7 +14,7 @@ import {
 } from '../ledger/options.js'
 import type { Log } from './log.js'
 import { namesToAnswer } from './open.js'
-import { type Action, TOKEN_FORM, type Tokens, tokens } from './tokens.js'
+import { type Action, type ScopedToken, TOKEN_FORM, type Tokens, tokens } from './tokens.js'
 
 export interface HandlerOptions {
   /** From `openLedger`. The handler does not close it. */
@@ -180,6 +180,27 @@ export const DATABASES_LISTED: [(options: Rights) => boolean, object] = [
   },
 ]
 
+interface Listed {
+  databases?: unknown
+  tokens?: unknown
+}
+
+/** @throws by Zod's issues where a token is for a database that is not there */
+export function refuseUnlisted({ databases, tokens }: Listed, context: z.RefinementCtx): void {
+  if (!Array.isArray(databases) || !Array.isArray(tokens)) return
+  const listed = databases.map((name) => String(name).toLowerCase())
+  for (const [i, token] of (tokens as (string | ScopedToken)[]).entries())
+    for (const [j, name] of (typeof token === 'string' ? [] : (token.databases ?? [])).entries())
+      if (!listed.includes(name.toLowerCase()))
+        context.addIssue({
+          code: 'custom',
+          path: ['tokens', i, 'databases', j],
+          message:
+            `is '${name}', which is not among databases, so the token could do nothing there. ` +
+            'Correct the name, or list the database',
+        })
+}
+
 const handlerOptions = z
   .strictObject({
     ledger: z.custom<Ledger>(
@@ -205,6 +226,7 @@ const handlerOptions = z
     limits: limits.prefault({}),
   } satisfies Checks<HandlerOptions>)
   .refine(...DATABASES_LISTED)
+  .superRefine(refuseUnlisted)
 
 export type CheckedOptions = Omit<z.output<typeof handlerOptions>, 'hosts'> & {
   hosts: readonly string[] | undefined
