@@ -29,6 +29,7 @@ export const OPERATED = checksOf({
   readName: nothing,
   restored: nothing,
   names: nothing,
+  renewSecret: nothing,
   series: nothing,
   explain: z.strictObject({
     collection: z.string().min(1),
