@@ -4,12 +4,13 @@
  */
 import { HiloError } from '../core/errors.js'
 import type { NumberRange, NumberRow } from '../core/series-store.js'
-import type {
-  SeriesAnswer,
-  SeriesCheckInAnswer,
-  SeriesCheckInRequest,
-  SeriesHandedOver,
-  SeriesRequest,
+import {
+  LIMITS,
+  type SeriesAnswer,
+  type SeriesCheckInAnswer,
+  type SeriesCheckInRequest,
+  type SeriesHandedOver,
+  type SeriesRequest,
 } from '../core/wire.js'
 import {
   type CurrentSeries,
@@ -20,8 +21,8 @@ import {
   type SeriesState,
 } from './state.js'
 
-/** The server takes 100 in one check-in, and one is that of the number before. */
-const MOST_PERIODS = 99
+/** One of a check-in's is that of the number before. */
+const MOST_PERIODS = LIMITS.periods - 1
 
 /** @param id of the claim, if none is under way */
 export function withClaim(

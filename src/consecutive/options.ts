@@ -2,7 +2,7 @@
 import { HiloError } from '../core/errors.js'
 import type { NumberRange } from '../core/series-store.js'
 import { utf8Length } from '../core/utf8.js'
-import { SERIES_NAME } from '../core/wire.js'
+import { LIMITS, SERIES_NAME } from '../core/wire.js'
 import type { Chain } from './chain.js'
 import type { Sealed } from './links.js'
 import type { Holder } from './online.js'
@@ -104,9 +104,6 @@ const KEYS = [
   'wait',
 ]
 const MAX_KEY_BYTES = 256
-const MAX_REASON_BYTES = 1024
-const MAX_DEVICE_BYTES = 128
-const MAX_PERIOD_BYTES = 64
 const MAX_KIND_BYTES = 64
 const DIGITS = 6
 const WAIT_MS = 1_000
@@ -185,7 +182,7 @@ const defaultId = (number: number, series: string, period: string | undefined): 
 
 function periodOf(period: (date: Date) => string): string {
   const given = called('period', () => period(new Date()))
-  const made = checkText('what period makes of the date', given, MAX_PERIOD_BYTES)
+  const made = checkText('what period makes of the date', given, LIMITS.periodBytes)
   return checkLine('a period', made)
 }
 
@@ -251,7 +248,7 @@ function limited(
 
 /** The server refuses a name of two lines for ever. */
 function checkDevice(device: string): void {
-  checkLine('device', checkText('device', device, MAX_DEVICE_BYTES))
+  checkLine('device', checkText('device', device, LIMITS.nameBytes))
 }
 
 function checkLine(what: string, text: string): string {
@@ -281,7 +278,7 @@ export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KE
 
 /** @throws HiloError `invalid-argument` */
 export const checkReason = (reason: unknown): string =>
-  checkText('a reason', reason, MAX_REASON_BYTES)
+  checkText('a reason', reason, LIMITS.reasonBytes)
 
 /** @throws HiloError `invalid-argument` */
 export function checkMark(state: unknown): 'voided' | 'refused' {

@@ -340,6 +340,23 @@ export interface ErrorAnswer {
   Above?: number
 }
 
+/**
+ * How much the parts of a request may have, for both sides. Only `claims` can be set on a server,
+ * as `limits.batch`.
+ */
+export const LIMITS = {
+  /** Collections of a claim. */
+  claims: 100,
+  /** Grant tokens of a request: those that it shows, and as many that are spent. */
+  tokens: 100,
+  /** Periods of a series in one check-in. */
+  periods: 100,
+  /** Bytes of UTF-8 of the name of a device or a person. */
+  nameBytes: 128,
+  periodBytes: 64,
+  reasonBytes: 1024,
+} as const
+
 /** `Type` of a refusal that fewer numbers might not get. */
 export const TOO_MANY = 'System.ArgumentOutOfRangeException'
 

@@ -120,7 +120,7 @@ export function hiloRoutes(
   })
   routes.post('/hilo/checkin', async (c) => {
     const { database, admit } = access.callerOf(c)
-    const { id, grants, spent, ledgers } = readCheckInBody(await readJson(c), limits)
+    const { id, grants, spent, ledgers } = readCheckInBody(await readJson(c))
     const checkIn = { database, id, at: Date.now(), grants, spent, ledgers, serverTag }
     const rows = grants.length + spent.length
     const wanted = [{ action: 'check-in', count: 0 } as const]

@@ -3,6 +3,7 @@
  * and the fix.
  */
 import { z } from 'zod'
+import { LIMITS } from '../../../src/core/wire.js'
 import type { Ledger } from '../ledger/ledger.js'
 import {
   type Checks,
@@ -92,7 +93,7 @@ export interface Wanted {
 export interface HandlerLimits {
   /** Numbers per claim. Default 1,048,576, where RavenDB's doubling stops. */
   count: number
-  /** Collections of one claim, or grants of one check-in. Default 100. */
+  /** Collections of one claim, or documents of one request. Default 100. */
   batch: number
   /**
    * Claims and other requests that are here at a time, and the tokens in them. More are answered
@@ -151,7 +152,7 @@ const positive = (max: number) =>
 
 export const limits = z.strictObject({
   count: positive(2 ** 40).default(1_048_576),
-  batch: positive(10_000).default(100),
+  batch: positive(10_000).default(LIMITS.claims),
   waiting: positive(1_000_000).default(2_000),
   body: positive(2 ** 24).default(65_536),
   url: positive(65_536).default(8_192),

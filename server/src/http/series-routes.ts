@@ -7,6 +7,7 @@
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import {
+  LIMITS,
   LINK_HASH,
   type ListedSeries,
   SERIES_NAME,
@@ -20,24 +21,11 @@ import {
 import { letterClaim } from '../ledger/series.js'
 import type { Access } from './access.js'
 import { notHandedOver } from './hand-over-words.js'
-import {
-  answer,
-  checkTag,
-  DEFAULT_SEPARATOR,
-  MAX_NAME_BYTES,
-  MAX_REASON_BYTES,
-  readId,
-  readJson,
-  text,
-} from './messages.js'
+import { answer, checkTag, DEFAULT_SEPARATOR, readId, readJson, text } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { badRequest, claimRefused, nameTaken, noSeries, quotaReached } from './refusals.js'
 import { listed, resultBody } from './series-bodies.js'
-
-const MAX_PERIOD_BYTES = 64
-/** In one check-in. */
-const MOST_PERIODS = 100
 
 const ONE_SERIES = { rows: 2, names: 1 }
 
@@ -48,7 +36,7 @@ const letters = z.union([z.string().regex(/^[A-Z]{1,12}$/), seriesName])
 const seriesBody = z.object({
   claim: z.string(),
   collection: z.string().regex(/\S/),
-  device: text(MAX_NAME_BYTES).optional(),
+  device: text(LIMITS.nameBytes).optional(),
   series: seriesName.optional(),
   ended: z
     .object({
@@ -67,8 +55,8 @@ const checkInBody = z.object({
   token: z.string(),
   last: number,
   periods: z
-    .array(z.object({ period: text(MAX_PERIOD_BYTES), first: number, last: number }))
-    .max(MOST_PERIODS)
+    .array(z.object({ period: text(LIMITS.periodBytes), first: number, last: number }))
+    .max(LIMITS.periods)
     .optional(),
   link: link.optional(),
   heard: z.object({ last: number, link: link.optional() }).optional(),
@@ -77,14 +65,14 @@ const checkInBody = z.object({
 const closeBody = z.object({
   collection: z.string().regex(/\S/),
   series: letters,
-  by: text(MAX_NAME_BYTES).min(1),
-  reason: text(MAX_REASON_BYTES).min(1),
+  by: text(LIMITS.nameBytes).min(1),
+  reason: text(LIMITS.reasonBytes).min(1),
 }) satisfies z.ZodType<SeriesCloseRequest>
 
 const handOverBody = closeBody.extend({
-  to: text(MAX_NAME_BYTES).min(1),
+  to: text(LIMITS.nameBytes).min(1),
   last: z.int().min(1),
-  period: text(MAX_PERIOD_BYTES).optional(),
+  period: text(LIMITS.periodBytes).optional(),
   newPeriod: z.boolean().optional(),
   dryRun: z.boolean().optional(),
 }) satisfies z.ZodType<SeriesHandOverRequest>
@@ -172,7 +160,7 @@ async function readSeriesBody(c: Context): Promise<SeriesRequest> {
       'A series is asked for by JSON {"claim": "<uuid>", "collection": "receipts", ' +
         `"device"?: "Till 3", "series"?: "T3", ` +
         `"ended"?: {"series": "B", "token": "…", "from": 1, "to": 2}}. The ` +
-        `device's name has up to ${MAX_NAME_BYTES} bytes of UTF-8 and no control characters, the ` +
+        `device's name has up to ${LIMITS.nameBytes} bytes of UTF-8 and no control characters, the ` +
         `series' name 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /, with a digit.`,
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
@@ -185,7 +173,7 @@ async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
     throw badRequest(
       'A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124, "periods"?: ' +
         `[{"period": "2027", "first": 1, "last": 124}], "link"?: {"at": 1, "hash": "…"}, ` +
-        `"heard"?: {"last": 123, "link"?: …}}, with up to ${MOST_PERIODS} periods.`,
+        `"heard"?: {"last": 123, "link"?: …}}, with up to ${LIMITS.periods} periods.`,
     )
   return { ...data, id: readId(data.id, 'id') }
 }
@@ -195,8 +183,8 @@ async function readCloseBody(c: Context): Promise<SeriesCloseRequest> {
   if (!data)
     throw badRequest(
       'A series is closed by JSON {"collection": "receipts", "series": "B", "by": "anna", ' +
-        `"reason": "the till was stolen"}. "by" has up to ${MAX_NAME_BYTES} bytes of UTF-8, the ` +
-        `reason up to ${MAX_REASON_BYTES} bytes, both without control characters.`,
+        `"reason": "the till was stolen"}. "by" has up to ${LIMITS.nameBytes} bytes of UTF-8, the ` +
+        `reason up to ${LIMITS.reasonBytes} bytes, both without control characters.`,
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
   return data
