@@ -5,7 +5,7 @@
 import { HiloError } from '../core/errors.js'
 import type { NumberRange, NumberRow } from '../core/series-store.js'
 import {
-  LIMITS,
+  MOST_PERIODS,
   type SeriesAnswer,
   type SeriesCheckInAnswer,
   type SeriesCheckInRequest,
@@ -22,7 +22,7 @@ import {
 } from './state.js'
 
 /** One of a check-in's is that of the number before. */
-const MOST_PERIODS = LIMITS.periods - 1
+const MOST_TOLD = MOST_PERIODS - 1
 
 /** @param id of the claim, if none is under way */
 export function withClaim(
@@ -96,7 +96,7 @@ export function withCheckIn(
 /** As many of these numbers as one check-in can name. */
 function firstPeriods(rows: readonly NumberRow[]): readonly NumberRow[] {
   const periods = new Set<string | undefined>()
-  const end = rows.findIndex(({ period }) => periods.add(period).size > MOST_PERIODS)
+  const end = rows.findIndex(({ period }) => periods.add(period).size > MOST_TOLD)
   return end < 0 ? rows : rows.slice(0, end)
 }
 

@@ -2,7 +2,7 @@
 import { HiloError } from '../core/errors.js'
 import type { NumberRange } from '../core/series-store.js'
 import { utf8Length } from '../core/utf8.js'
-import { LIMITS, SERIES_NAME } from '../core/wire.js'
+import { MAX_NAME_BYTES, MAX_PERIOD_BYTES, MAX_REASON_BYTES, SERIES_NAME } from '../core/wire.js'
 import type { Chain } from './chain.js'
 import type { Sealed } from './links.js'
 import type { Holder } from './online.js'
@@ -182,7 +182,7 @@ const defaultId = (number: number, series: string, period: string | undefined): 
 
 function periodOf(period: (date: Date) => string): string {
   const given = called('period', () => period(new Date()))
-  const made = checkText('what period makes of the date', given, LIMITS.periodBytes)
+  const made = checkText('what period makes of the date', given, MAX_PERIOD_BYTES)
   return checkLine('a period', made)
 }
 
@@ -248,7 +248,7 @@ function limited(
 
 /** The server refuses a name of two lines for ever. */
 function checkDevice(device: string): void {
-  checkLine('device', checkText('device', device, LIMITS.nameBytes))
+  checkLine('device', checkText('device', device, MAX_NAME_BYTES))
 }
 
 function checkLine(what: string, text: string): string {
@@ -278,7 +278,7 @@ export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KE
 
 /** @throws HiloError `invalid-argument` */
 export const checkReason = (reason: unknown): string =>
-  checkText('a reason', reason, LIMITS.reasonBytes)
+  checkText('a reason', reason, MAX_REASON_BYTES)
 
 /** @throws HiloError `invalid-argument` */
 export function checkMark(state: unknown): 'voided' | 'refused' {

@@ -7,7 +7,7 @@
 
 import { insertAll, type Range, size, total } from './range.js'
 import type { DeviceState } from './state.js'
-import { type CheckInAnswer, type CheckInRequest, LIMITS } from './wire.js'
+import { type CheckInAnswer, type CheckInRequest, MOST_TOKENS } from './wire.js'
 
 /** A page that is reloaded again and again does not check in more often than this. */
 const REST_MS = 60_000
@@ -123,7 +123,7 @@ export function beginCheckIn(
   const request = {
     id,
     // The next check-in shows the others.
-    grants: [...next].slice(0, LIMITS.tokens).map(([token, lowest]) => ({ token, next: lowest })),
+    grants: [...next].slice(0, MOST_TOKENS).map(([token, lowest]) => ({ token, next: lowest })),
     spent,
     ...(state.ledgers && { ledgers: state.ledgers }),
   }

@@ -7,7 +7,7 @@
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../core/check-in.js'
 import { type HeardLedger, HiloError, toFailure } from '../core/errors.js'
 import { hear } from '../core/ledger.js'
-import { type CheckInRequest, LIMITS } from '../core/wire.js'
+import { type CheckInRequest, MOST_TOKENS } from '../core/wire.js'
 import type { CollectionContext, OwnerContext } from './context.js'
 import { Retry } from './retry.js'
 
@@ -249,8 +249,7 @@ function requestsOf(begun: readonly Begun[]): Begun[][] {
       (all) =>
         all[0]!.request.id === one.request.id &&
         JSON.stringify(all[0]!.request.ledgers) === JSON.stringify(one.request.ledgers) &&
-        all.reduce((sum, { request }) => sum + tokens(request), tokens(one.request)) <=
-          LIMITS.tokens,
+        all.reduce((sum, { request }) => sum + tokens(request), tokens(one.request)) <= MOST_TOKENS,
     )
     if (fitting) fitting.push(one)
     else requests.push([one])

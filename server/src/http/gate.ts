@@ -6,7 +6,7 @@
  */
 import { queueFull, RETRY_SECONDS, tooOften } from './refusals.js'
 
-export interface Visit {
+interface Visit {
   /** Whose turn it is. */
   who: string
   /** Units of this visitor that may be here: those at work, and those that wait. */

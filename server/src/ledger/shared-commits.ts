@@ -17,7 +17,7 @@ export type SharedSelection = Pick<Selection, 'collections' | 'grants' | 'serial
 const SHARED = ['collections', 'grants', 'tombstones', 'series', 'restored'] as const
 type SharedChanges = Pick<RowChanges, (typeof SHARED)[number]>
 
-export interface SharedStep<T> {
+interface SharedStep<T> {
   database: string
   select: SharedSelection
   /** @returns `select`: it needs these rows, too. Nothing of the commit is saved before it has */
