@@ -888,7 +888,17 @@ export const GUARDS: Guard[] = [
   guard('H26 a give-back needs what a claim needs', 'server/access'),
   guard('H26 who asks for numbers does not read who has them', 'server/access'),
   guard('H26 a token has a budget', 'server/budgets', 'continue'),
+  guard(
+    "H13 a copy's collections are looked at, whatever else is in its commit",
+    'server/ledger/shared-commits',
+    'const looked = new Set([...(rows.selected.collections ?? []), ...copied].map(keyText))',
+  ),
+  guard('H22 all servers of a ledger sign with its secret', 'server/renew-secret'),
+  guard('H26 no request takes more than a whole budget', 'server/budgets'),
   guard('H26 a token has a share of the places', 'server/budgets'),
+  guard('H26 a token pays before it waits', 'server/budgets'),
+  guard('H26 nobody has more than a part of the work', 'server/gate'),
+  guard('H26 turns go round', 'server/gate'),
   guard(
     'H28 the token of a series is replaced by a check-in of the series alone',
     'server/sqlite-ledger',

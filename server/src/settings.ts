@@ -8,7 +8,15 @@ import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './bound/collections-setting.js'
 import { readConfigFile } from './config-file.js'
 import { DEFAULT_HOST, DEFAULT_PORT } from './http/open.js'
-import { DATABASES_LISTED, databases, host, limits, origin, serverPrefix } from './http/options.js'
+import {
+  DATABASES_LISTED,
+  databases,
+  host,
+  limits,
+  origin,
+  refuseUnlisted,
+  serverPrefix,
+} from './http/options.js'
 import { tokens } from './http/tokens.js'
 import {
   checked,
@@ -225,6 +233,7 @@ const config = z
     },
   )
   .refine(...DATABASES_LISTED)
+  .superRefine(refuseUnlisted)
   .superRefine(({ databases, collections = {} }, context) => {
     if (!Array.isArray(databases)) return
     const listed = databases.map((name) => name.toLowerCase())
@@ -285,6 +294,9 @@ const VARIABLES = [
   ...SECRETS,
 ]
 
+/** By this one, apps on the same machine find the server. It says nothing to the server itself. */
+const OF_APPS = 'HILO_URL'
+
 /**
  * A variable that is ignored would let the server go on without what somebody wanted: on another
  * ledger, or open to everybody.
@@ -293,7 +305,8 @@ const VARIABLES = [
 function refuseVariables(environment: NodeJS.ProcessEnv): void {
   for (const [name, value = ''] of Object.entries(environment)) {
     const isOurs = name.startsWith('HILO_')
-    if ((!isOurs && name !== 'DATABASE_URL') || isServiceLink(name, value)) continue
+    if ((!isOurs && name !== 'DATABASE_URL') || name === OF_APPS) continue
+    if (isServiceLink(name, value)) continue
     const inFile = DESCRIBED.find(([key]) => variableOf(key) === name)?.[0]
     if (isOurs && !VARIABLES.includes(name))
       throw new Error(

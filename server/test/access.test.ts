@@ -95,6 +95,25 @@ describe('who may ask', () => {
     expect((await ask(NEXT, { headers: anna })).body.Low).toBe(33)
   })
 
+  test('a give-back whose authorization can be no header is refused, and fails nothing', async () => {
+    const { ask } = await newHandler({ databases: ['Shop'], tokens: TOKENS })
+    for (const authorization of ['Bearer тайна', 'Bearer a\r\nHost: b', 'Bearer \0']) {
+      const body = JSON.stringify({ tag: 'orders', end: 32, last: 1, token: 't', authorization })
+      expect(await ask('/databases/Shop/hilo/return', { method: 'POST', body })).toMatchObject({
+        status: 400,
+        body: { Message: expect.stringContaining('A give-back is JSON') },
+      })
+    }
+  })
+
+  testHere('a token for a database that is not listed is a mistake', async () => {
+    const token = { token: TOKENS[0]!, databases: ['Shop', 'Shpo'] }
+    await expect(newHandler({ databases: ['shop'], tokens: [token] })).rejects.toThrow(
+      "tokens.0.databases.1: is 'Shpo', which is not among databases",
+    )
+    await newHandler({ databases: 'any', tokens: [token] })
+  })
+
   /** A request of each action, and the tag that `authorize` hears of. */
   const ACTIONS: [action: Action, path: string, init?: RequestInit, tag?: string][] = [
     ['claim', NEXT, {}, 'orders'],

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { TOO_MANY } from '../../src/core/wire.js'
 import { createCosts } from '../src/http/budgets.js'
 import type { HandlerOptions, LedgerLimits, ScopedToken } from '../src/index.js'
 import { newFolder } from './folders.js'
@@ -13,7 +14,6 @@ const NEXT = '/databases/Shop/hilo/next'
 const STOLEN = 'the-token-that-was-stolen'
 const OTHERS = Array.from({ length: 40 }, (_, i) => `a-token-of-another-till-${i}`)
 const OPERATOR = 'the-token-of-the-operator'
-const INT4 = 2 ** 31 - 1
 
 interface Shop {
   /** As the thief. */
@@ -67,14 +67,18 @@ const claimOf = (tags: readonly string[], count = 32, lastMax = 0) =>
 const newSeries = (collection = 'receipts') => json({ claim: randomUUID(), collection })
 
 /** How many requests get through, one after the other, of so many. */
-async function through(count: number, request: (i: number) => ReturnType<Ask>): Promise<number> {
+async function through(
+  count: number,
+  request: (i: number) => ReturnType<Ask>,
+  refusals = [429],
+): Promise<number> {
   let got = 0
   for (let i = 0; i < count; i++) {
     const { status, headers, body } = await request(i)
     if (status < 300) got++
     else {
-      expect(status).toBe(429)
-      expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0)
+      expect(refusals).toContain(status)
+      if (status === 429) expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0)
       expect(body).toMatchObject({ Type: expect.any(String), Message: expect.any(String) })
     }
   }
@@ -99,18 +103,16 @@ describe('what one till’s token can do', () => {
     )
   })
 
-  test('it moves a counter up once, and far less than to 2^31', async () => {
-    const jump = (i: number) => claimOf(['orders'], 1, (i + 1) * 9_900_000)
-    expect(await through(224, (i) => shop.steal(NEXT, jump(i)))).toBe(1)
-    expect(await shop.maxOf('orders')).toBeLessThan(INT4 / 100)
+  test('it moves a counter up by its numbers of an hour, and no further', async () => {
+    const jump = (i: number) => claimOf(['orders'], 1, (i + 1) * 1_000_000)
+    expect(await through(100, (i) => shop.steal(NEXT, jump(i)), [422, 429])).toBe(1)
+    expect(await shop.maxOf('orders')).toBe(1_000_001)
     await shop.othersWork()
   })
 
   test('it moves a counter up once, also in requests that arrive together', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, i) =>
-        shop.steal(NEXT, claimOf(['orders'], 1, (i + 1) * 9_900_000)),
-      ),
+      Array.from({ length: 100 }, () => shop.steal(NEXT, claimOf(['orders'], 1, 1_000_000))),
     )
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
     await shop.othersWork()
@@ -120,6 +122,32 @@ describe('what one till’s token can do', () => {
     expect(await through(20, () => shop.steal(NEXT, claimOf(['orders'], 1_048_576)))).toBe(1)
     expect(await shop.maxOf('orders')).toBe(1_048_576)
     await shop.othersWork()
+  })
+
+  test('it takes no more in one request than its numbers of an hour', async () => {
+    const tags = (count: number) => Array.from({ length: count }, (_, i) => `c${i}`)
+    for (const [claim, numbers] of [
+      [claimOf(tags(100), 1_048_576), 104_857_600],
+      [claimOf(tags(2), 524_289), 1_048_578],
+      [claimOf(tags(100), 1, 9_900_000), 990_000_100],
+    ] as const) {
+      const { status, body } = await shop.steal(NEXT, claim)
+      expect(status).toBe(422)
+      expect(body.Type).toBe(TOO_MANY)
+      expect(body.Message).toContain(`takes ${numbers} numbers, and its token has 1048576 an hour`)
+    }
+    expect(await shop.maxOf('c0')).toBe(0)
+    expect((await shop.steal(NEXT, claimOf(tags(2), 524_288))).status).toBe(201)
+  })
+
+  test('in no request it takes more of any budget than it has an hour', async () => {
+    const { steal } = await newShop({}, { rowsPerHour: 3, namesPerHour: 3 })
+    const writes = ['a', 'b', 'c', 'd']
+    expect(await steal(NEXT, claimOf(writes))).toMatchObject({
+      status: 422,
+      body: { Message: expect.stringContaining('limits.rowsPerHour') },
+    })
+    expect((await steal(NEXT, claimOf(writes.slice(1)))).status).toBe(201)
   })
 
   test('it registers 100 series', async () => {
@@ -143,6 +171,16 @@ describe('what one till’s token can do', () => {
     expect(await through(30, () => steal(NEXT, claimOf(tags, 1)))).toBe(10)
     await othersWork()
     expect(await metrics()).toContain('budget="rows"} 20\n')
+  })
+
+  test('its check-ins pay for each token that they show, and its give-backs for their row', async () => {
+    const grants = Array.from({ length: 100 }, (_, i) => ({ token: `t${i}`, next: 1 }))
+    const checkIn = () =>
+      shop.steal('/databases/Shop/hilo/checkin', json({ id: randomUUID(), grants }))
+    expect(await through(120, checkIn)).toBe(100)
+    const back = json({ tag: 'orders', end: 32, last: 1, token: 't' })
+    expect(await through(3, () => shop.steal('/databases/Shop/hilo/return', back))).toBe(0)
+    await shop.othersWork()
   })
 
   test('it sends 3,600 requests', async () => {

@@ -1,8 +1,8 @@
-/** Claims that share a commit: each gets its own outcome, and a full queue refuses. */
+/** Claims that share a commit: each gets its own outcome. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { claimQueue, type FailedClaim, QueueFull } from '../src/http/claim-queue.js'
+import { claimQueue, type FailedClaim } from '../src/http/claim-queue.js'
 import { keyText } from '../src/ledger/collections.js'
 import { LedgerUnavailable, RowLocked } from '../src/ledger/errors.js'
 import type { ClaimOutcome, ClaimRequest } from '../src/ledger/ledger.js'
@@ -42,14 +42,14 @@ function slowLedger() {
 const sizeOf = ({ shown = [] }: ClaimRequest) => 1 + shown.length
 
 /** A queue in front of such a ledger. */
-function newQueue({ maxWaiting = 10_000, queueOf = (_: ClaimRequest): string => '' } = {}) {
+function newQueue({ queueOf = (_: ClaimRequest): string => '' } = {}) {
   const { commits, claim } = slowLedger()
   const sizes: number[] = []
   const onCommit = (claims: number) => void sizes.push(claims)
   return {
     commits,
     sizes,
-    queue: claimQueue({ commit: claim, queueOf, rowOf: keyText, sizeOf, maxWaiting, onCommit }),
+    queue: claimQueue({ commit: claim, queueOf, rowOf: keyText, sizeOf, onCommit }),
   }
 }
 
@@ -90,48 +90,6 @@ test('a commit that fails is the outcome of its own claims only', async () => {
   await turn()
   commits[2]!.end()
   expect(tokens(await later)).toEqual(['c'])
-})
-
-test('a full queue refuses, and takes claims again when it has room', async () => {
-  const { commits, queue } = newQueue({ maxWaiting: 3 })
-  const all = [queue.add([claimOf('a')])]
-  await turn()
-  all.push(queue.add([claimOf('b'), claimOf('c')]))
-  expect(tokens(await queue.add([claimOf('d'), claimOf('e')]))).toEqual(
-    Array(2).fill(expect.any(QueueFull)),
-  )
-  all.push(queue.add([claimOf('f')]))
-  commits[0]!.end()
-  await turn()
-  expect(commits[1]!.collections).toEqual(['b', 'c', 'f'])
-  all.push(queue.add([claimOf('g'), claimOf('h'), claimOf('i')]))
-  commits[1]!.end()
-  await turn()
-  commits[2]!.end()
-  expect((await Promise.all(all)).flatMap(tokens)).toEqual(['a', 'b', 'c', 'f', 'g', 'h', 'i'])
-})
-
-test('however many queues there are, ten times as many claims wait as in one', async () => {
-  const { commits, queue } = newQueue({ maxWaiting: 3, queueOf: keyText })
-  const full = Array.from({ length: 10 }, (_, i) => {
-    const claim = claimOf(`locked ${i}`)
-    return queue.add([claim, claim, claim])
-  })
-  expect(tokens(await queue.add([claimOf('one more')]))).toEqual([expect.any(QueueFull)])
-  await turn()
-  const another = queue.add([claimOf('one more')])
-  await turn()
-  for (const { end } of commits) end()
-  expect(tokens(await another)).toEqual(['one more'])
-  await Promise.all(full)
-})
-
-test('a request with more claims than may wait is taken when nothing waits', async () => {
-  const { commits, queue } = newQueue({ maxWaiting: 1 })
-  const several = queue.add([claimOf('a'), claimOf('b')])
-  await turn()
-  commits[0]!.end()
-  expect(tokens(await several)).toEqual(['a', 'b'])
 })
 
 test('a commit holds at most 500 claims, and at least one request', async () => {
@@ -184,7 +142,6 @@ test('of a name that nobody waits for, nothing is kept: names come from requests
     queueOf: ({ collection }) => collection,
     rowOf: keyText,
     sizeOf,
-    maxWaiting: 1,
     onCommit() {},
   })
   const names = 20_000

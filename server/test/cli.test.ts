@@ -301,6 +301,13 @@ describe('serve', () => {
     expect(existsSync(join(cwd, 'hilo-data'))).toBe(false)
   })
 
+  test('by HILO_URL apps on the same machine find the server: it says nothing to it', async () => {
+    for (const url of ['http://127.0.0.1:8080', '']) {
+      const { stderr } = await runCli(['status', '--data', newFolder()], { HILO_URL: url })
+      expect(stderr).toContain('There is no ledger in')
+    }
+  })
+
   test('what Kubernetes says of a service named hilo is no setting', async () => {
     const links = (name: string) => ({
       [`${name}_SERVICE_HOST`]: '10.0.0.9',

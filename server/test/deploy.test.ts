@@ -136,11 +136,20 @@ describe.each([
 describe(`the unit of systemd${unless(systemdAnalyze)}`, () => {
   const unit = () => {
     const file = join(newFolder(), 'offline-hilo-server.service')
-    // The program has to be there.
-    const replaced = { '/usr/local/bin/offline-hilo-server': process.execPath }
-    writeFileSync(file, adapted('deploy/offline-hilo-server.service', replaced))
+    writeFileSync(file, read('deploy/offline-hilo-server.service'))
     return file
   }
+
+  test('finds the program wherever npm installs it', async () => {
+    const { bin, name } = JSON.parse(read('package.json'))
+    const text = read('deploy/offline-hilo-server.service')
+    const [env, program, ...args] = /^ExecStart=(.*)$/m.exec(text)![1]!.split(' ')
+    expect(env).toBe('/usr/bin/env')
+    expect([program, ...args]).toEqual([Object.keys(bin)[0]])
+    expect(program).toBe(name)
+    // systemd itself looks in /usr/local/bin and /usr/bin.
+    expect(text).not.toMatch(/^Environment=PATH=/m)
+  })
 
   test.skipIf(!systemdAnalyze.find())(
     `is sound, and exposes little${unless(systemdAnalyze)}`,

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { LIMITS } from '../../src/core/wire.js'
 import { type Ask, claimedJson, json, newHandler, testHere } from './handlers.js'
 
 const NOW = Date.UTC(2026, 10, 21, 7, 9, 21, 466)
@@ -98,7 +99,7 @@ describe('POST hilo/next', () => {
 
   test('tokens shown with a claim are checked in, and never stand in an address', async () => {
     const { Token: token } = (await ask(`${NEXT}&claim=${ID}`)).body
-    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
+    const [first, second] = [randomUUID(), crypto.randomUUID()]
     const wanted = [{ tag: 'orders', count: 32, grants: [{ token, next: 1 }] }]
     expect((await claim(wanted, first)).body.collections).toMatchObject([
       { Low: 33, grants: [{ token: expect.any(String), high: 32 }] },
@@ -271,4 +272,22 @@ describe('databases and topology', () => {
     ])
     expect((await ask(NEXT)).body.ServerTag).toBe('B')
   })
+})
+
+test('a server that takes few collections in one claim hears of all that a device holds', async () => {
+  const { ask } = await newHandler({ limits: { batch: 2 } })
+  const grants: { token: string; next: number }[] = []
+  for (const tag of ['a', 'b', 'c', 'd', 'e']) {
+    const claim = json({ claim: randomUUID(), collections: [{ tag, count: 32 }] })
+    const { body } = await ask('/databases/Shop/hilo/next', claim)
+    grants.push({ token: body.collections[0].Token, next: 2 })
+  }
+  const checkIn = (shown: object[]) =>
+    ask('/databases/Shop/hilo/checkin', json({ id: randomUUID(), grants: shown }))
+  expect(await checkIn(grants)).toMatchObject({
+    status: 200,
+    body: { grants: Array(5).fill({ token: expect.any(String), high: 32 }) },
+  })
+  const many = Array.from({ length: LIMITS.tokens + 1 }, () => grants[0]!)
+  expect((await checkIn(many)).body.Message).toContain(`at most ${LIMITS.tokens} grants`)
 })

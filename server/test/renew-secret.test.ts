@@ -148,6 +148,25 @@ describe('a secret outside of the ledger', () => {
     await after.close()
   })
 
+  test('is for all servers of a ledger: one without it grants nothing, and does not start', async () => {
+    const dataDir = newFolder()
+    const without = await openLedger({ create: true, dataDir })
+    const old = await tokenFrom(without)
+    const next = await openLedger({ dataDir, secrets: [NEW] })
+    const outside = expect.objectContaining({
+      message: expect.stringContaining('was started with HILO_SECRETS: all of them need the same'),
+    })
+    await expect(tokenFrom(without)).rejects.toEqual(outside)
+    await expect(without.ping()).rejects.toEqual(outside)
+    await expect(openLedger({ dataDir })).rejects.toThrow('kept outside of it. Give it as HILO_SEC')
+    expect(await isKnown(next, old)).toBe(true)
+    await without.close()
+    await next.close()
+    const again = await openLedger({ dataDir, secrets: [NEW] })
+    expect(await isKnown(again, await tokenFrom(again))).toBe(true)
+    await again.close()
+  })
+
   test('is too long to be guessed', async () => {
     const opening = openLedger({ create: true, dataDir: newFolder(), secrets: ['short'] })
     await expect(opening).rejects.toThrow('at least 32 characters')

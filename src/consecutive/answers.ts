@@ -4,12 +4,13 @@
  */
 import { HiloError } from '../core/errors.js'
 import type { NumberRange, NumberRow } from '../core/series-store.js'
-import type {
-  SeriesAnswer,
-  SeriesCheckInAnswer,
-  SeriesCheckInRequest,
-  SeriesHandedOver,
-  SeriesRequest,
+import {
+  MOST_PERIODS,
+  type SeriesAnswer,
+  type SeriesCheckInAnswer,
+  type SeriesCheckInRequest,
+  type SeriesHandedOver,
+  type SeriesRequest,
 } from '../core/wire.js'
 import {
   type CurrentSeries,
@@ -20,8 +21,8 @@ import {
   type SeriesState,
 } from './state.js'
 
-/** The server takes 100 in one check-in, and one is that of the number before. */
-const MOST_PERIODS = 99
+/** One of a check-in's is that of the number before. */
+const MOST_TOLD = MOST_PERIODS - 1
 
 /** @param id of the claim, if none is under way */
 export function withClaim(
@@ -99,7 +100,7 @@ export function withCheckIn(
 /** As many of these numbers as one check-in can name. */
 function firstPeriods(rows: readonly NumberRow[]): readonly NumberRow[] {
   const periods = new Set<string | undefined>()
-  const end = rows.findIndex(({ period }) => periods.add(period).size > MOST_PERIODS)
+  const end = rows.findIndex(({ period }) => periods.add(period).size > MOST_TOLD)
   return end < 0 ? rows : rows.slice(0, end)
 }
 

@@ -2,7 +2,7 @@
 import { HiloError } from '../core/errors.js'
 import type { NumberRange } from '../core/series-store.js'
 import { utf8Length } from '../core/utf8.js'
-import { SERIES_NAME } from '../core/wire.js'
+import { MAX_NAME_BYTES, MAX_PERIOD_BYTES, MAX_REASON_BYTES, SERIES_NAME } from '../core/wire.js'
 import type { Chain } from './chain.js'
 import type { Sealed } from './links.js'
 import type { Holder } from './online.js'
@@ -104,9 +104,6 @@ const KEYS = [
   'wait',
 ]
 const MAX_KEY_BYTES = 256
-const MAX_REASON_BYTES = 1024
-const MAX_DEVICE_BYTES = 128
-const MAX_PERIOD_BYTES = 64
 const MAX_KIND_BYTES = 64
 const DIGITS = 6
 const WAIT_MS = 1_000
@@ -251,7 +248,7 @@ function limited(
 
 /** The server refuses a name of two lines for ever. */
 function checkDevice(device: string): void {
-  checkLine('device', checkText('device', device, MAX_DEVICE_BYTES))
+  checkLine('device', checkText('device', device, MAX_NAME_BYTES))
 }
 
 function checkLine(what: string, text: string): string {

@@ -7,7 +7,7 @@
 
 import { insertAll, type Range, size, total } from './range.js'
 import type { DeviceState } from './state.js'
-import type { CheckInAnswer, CheckInRequest } from './wire.js'
+import { type CheckInAnswer, type CheckInRequest, MOST_TOKENS } from './wire.js'
 
 /** A page that is reloaded again and again does not check in more often than this. */
 const REST_MS = 60_000
@@ -122,7 +122,8 @@ export function beginCheckIn(
   if (next.size + spent.length === 0 && !state.stopped) return { state }
   const request = {
     id,
-    grants: [...next].slice(0, MAX_GRANTS).map(([token, lowest]) => ({ token, next: lowest })),
+    // The next check-in shows the others.
+    grants: [...next].slice(0, MOST_TOKENS).map(([token, lowest]) => ({ token, next: lowest })),
     spent,
     ...(state.ledgers && { ledgers: state.ledgers }),
   }
@@ -199,9 +200,6 @@ function applyResults(
       : renew(applied, token, result.token, result.high)
   }, state)
 }
-
-/** The server's limit of grants per check-in. The next check-in shows the others. */
-const MAX_GRANTS = 100
 
 const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [
   ...ranges,

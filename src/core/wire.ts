@@ -355,6 +355,27 @@ export interface ErrorAnswer {
   Above?: number
 }
 
+/** Collections of a claim. A server may take fewer or more, by `limits.batch`. */
+export const MOST_CLAIMS = 100
+/** Grant tokens of a request: those that it shows, and as many that are spent. */
+export const MOST_TOKENS = 100
+/** Periods of a series in one check-in. */
+export const MOST_PERIODS = 100
+/** Bytes of UTF-8 of the name of a device or a person. */
+export const MAX_NAME_BYTES = 128
+export const MAX_PERIOD_BYTES = 64
+export const MAX_REASON_BYTES = 1024
+
+/** How much the parts of a request may have, for both sides. The client has each one alone. */
+export const LIMITS = {
+  claims: MOST_CLAIMS,
+  tokens: MOST_TOKENS,
+  periods: MOST_PERIODS,
+  nameBytes: MAX_NAME_BYTES,
+  periodBytes: MAX_PERIOD_BYTES,
+  reasonBytes: MAX_REASON_BYTES,
+} as const
+
 /** `Type` of a refusal that fewer numbers might not get. */
 export const TOO_MANY = 'System.ArgumentOutOfRangeException'
 

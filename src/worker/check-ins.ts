@@ -7,7 +7,7 @@
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../core/check-in.js'
 import { type HeardLedger, HiloError, toFailure } from '../core/errors.js'
 import { hear } from '../core/ledger.js'
-import type { CheckInRequest } from '../core/wire.js'
+import { type CheckInRequest, MOST_TOKENS } from '../core/wire.js'
 import type { CollectionContext, OwnerContext } from './context.js'
 import { Retry } from './retry.js'
 
@@ -17,8 +17,6 @@ const INTERVAL_MS = 3 * 60 * 60 * 1000
 const PAUSES = { first: 60_000, longest: 60 * 60 * 1000 }
 /** Collections that are used together are told together. */
 const SOON_MS = 250
-/** The server's limit of tokens per request. */
-const MAX_TOKENS = 100
 
 interface Begun {
   context: CollectionContext
@@ -251,7 +249,7 @@ function requestsOf(begun: readonly Begun[]): Begun[][] {
       (all) =>
         all[0]!.request.id === one.request.id &&
         JSON.stringify(all[0]!.request.ledgers) === JSON.stringify(one.request.ledgers) &&
-        all.reduce((sum, { request }) => sum + tokens(request), tokens(one.request)) <= MAX_TOKENS,
+        all.reduce((sum, { request }) => sum + tokens(request), tokens(one.request)) <= MOST_TOKENS,
     )
     if (fitting) fitting.push(one)
     else requests.push([one])

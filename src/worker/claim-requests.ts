@@ -8,10 +8,8 @@ import { toFailure } from '../core/errors.js'
 import { nextStep } from '../core/failures.js'
 import type { WantedRange } from '../core/requests.js'
 import type { DeviceClaim, GrantedRange } from '../core/state.js'
+import { MOST_CLAIMS } from '../core/wire.js'
 import type { OwnerContext } from './context.js'
-
-/** The server's limit of collections per request. */
-const MAX_COLLECTIONS = 100
 
 /** What a collection has stored: a claim to send, or pages that it asks first, or nothing to do. */
 export interface Begun {
@@ -74,7 +72,7 @@ export class ClaimRequests {
     await undefined
     // Locks are granted in turn: when this one is, all that were free before have been.
     await this.#owner.world.lock(this.#lock, async () => {})
-    while (this.#gathered.length > 0) await this.#begin(this.#gathered.splice(0, MAX_COLLECTIONS))
+    while (this.#gathered.length > 0) await this.#begin(this.#gathered.splice(0, MOST_CLAIMS))
     this.#isRunning = false
   }
 

@@ -11,7 +11,7 @@ import { openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
 import type { Settings } from '../settings.js'
 import { refuseMissing, refuseOlder } from '../sql/schema.js'
-import { ledgerCommand, operatedCommand, readNumber, urlOf, withSettings } from './flags.js'
+import { operatedCommand, readNumber, urlOf, withSettings } from './flags.js'
 import { placeIn, versionAt } from './place.js'
 import { remoteLedger } from './remote-ledger.js'
 
@@ -133,10 +133,11 @@ export const explainCommand = (): Command =>
     )
 
 export const renewSecretCommand = (): Command =>
-  ledgerCommand('renew-secret', 'Give a ledger a new secret: a test copy, or after a leak.')
+  operatedCommand('renew-secret', 'Give a ledger a new secret: a test copy, or after a leak.')
+    .argument('[database]', 'with --url: of a Worker, where each database has its own')
     .option('--yes', 'do it, instead of saying only what it means')
-    .action(({ yes }: { yes?: boolean }, command: Command) =>
-      report(command, async (ledger) => {
+    .action((database: string | undefined, { yes }: { yes?: boolean }, command: Command) =>
+      operate(command, database, async (ledger) => {
         if (!yes)
           throw new Error(
             'Nothing was changed. With a new secret, a ledger knows none of the grant tokens ' +
@@ -149,8 +150,8 @@ export const renewSecretCommand = (): Command =>
           )
         await ledger.renewSecret()
         return (
-          'The ledger has a new secret. Its servers sign with it from their next start on. Grant ' +
-          'tokens of before are unknown here.\n'
+          'The ledger has a new secret. Its servers sign with it from their next start on, a Worker ' +
+          'at once. Grant tokens of before are unknown here.\n'
         )
       }),
     )

@@ -1,7 +1,7 @@
 /** What a person does with a series of consecutive numbers, and how the command tells of it. */
 import { userInfo } from 'node:os'
 import { z } from 'zod'
-import { isNote, MAX_NAME_BYTES, MAX_REASON_BYTES } from '../http/messages.js'
+import { isNote, LIMITS } from '../http/messages.js'
 import type { OperatedLedger } from '../http/operated.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
 
@@ -61,8 +61,10 @@ export async function renameDevice(
 
 /** @throws Error that says what a name may be */
 export function checkName(name: string): void {
-  if (!isNote(name, MAX_NAME_BYTES))
-    throw new Error(`--to has up to ${MAX_NAME_BYTES} bytes of UTF-8, without control characters.`)
+  if (!isNote(name, LIMITS.nameBytes))
+    throw new Error(
+      `--to has up to ${LIMITS.nameBytes} bytes of UTF-8, without control characters.`,
+    )
 }
 
 /** @throws Error when it was not given, with what to do */
@@ -78,9 +80,9 @@ export async function giveRange(
     throw new Error('--give needs a --range such as 2001-3000. Nothing was changed.')
   if (validUntil !== undefined && !z.iso.date().safeParse(validUntil).success)
     throw new Error('--until is a day, such as 2027-12-31. Nothing was changed.')
-  if (data !== undefined && !isNote(data, MAX_NAME_BYTES))
+  if (data !== undefined && !isNote(data, LIMITS.nameBytes))
     throw new Error(
-      `--note has up to ${MAX_NAME_BYTES} bytes of UTF-8, without control characters.`,
+      `--note has up to ${LIMITS.nameBytes} bytes of UTF-8, without control characters.`,
     )
   const found = await find(ledger, database, letter, given.collection)
   const range = { from, to, validUntil, data }
@@ -123,9 +125,9 @@ export function signed(
 ): { reason: string; by: string } {
   if (!reason) throw new Error(`${flag} needs a --reason, which the list then shows.`)
   // As the server asks of a request. The list has a line per series.
-  if (!isNote(reason, MAX_REASON_BYTES) || !isNote(by, MAX_NAME_BYTES))
+  if (!isNote(reason, LIMITS.reasonBytes) || !isNote(by, LIMITS.nameBytes))
     throw new Error(
-      `--reason has up to ${MAX_REASON_BYTES} bytes of UTF-8 and --by ${MAX_NAME_BYTES}, both ` +
+      `--reason has up to ${LIMITS.reasonBytes} bytes of UTF-8 and --by ${LIMITS.nameBytes}, both ` +
         'without control characters such as line breaks. Nothing was changed.',
     )
   return { reason, by }

@@ -71,7 +71,10 @@ export function hiloDatabase<Env>(
         Object.defineProperty(HiloObject.prototype, method, {
           async value(this: HiloObject, asked?: string | object) {
             const given = typeof asked === 'object' ? { ...asked, at: Date.now() } : asked
-            return (await this.#ledger())[method](given as never)
+            const answer = await (await this.#ledger())[method](given as never)
+            // What is open would go on signing with the old one, and so grant nothing.
+            if (method === 'renewSecret') this.#opened = undefined
+            return answer
           },
         })
     }

@@ -5,6 +5,7 @@
  */
 import { createHandler, type Handler } from '../http/handler.js'
 import { answer } from '../http/messages.js'
+import { databaseIn } from '../http/paths.js'
 import {
   databaseMissing,
   pathOf,
@@ -56,23 +57,11 @@ export function createHiloWorker<Env extends HiloEnv>(
   }
 }
 
-const DATABASE_PATH = /^\/databases\/([^/]+)\//i
-
 /** What the `/healthz` of an object says. */
 interface Health {
   ledger: string
   stopped: string[]
   others: Record<string, string[]>
-}
-
-/** The database that a path names, as the handler reads it. */
-function databaseIn(url: string): string | undefined {
-  const name = DATABASE_PATH.exec(new URL(url).pathname)?.[1]
-  try {
-    return name && decodeURIComponent(name)
-  } catch {
-    return undefined
-  }
 }
 
 function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDatabase>): Handler {
@@ -96,7 +85,7 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
       return operator.run(object)
     }
     if (new URL(request.url).pathname === '/healthz') return health(request.url)
-    const name = databaseIn(request.url)
+    const name = databaseIn(request)
     const object = name === undefined ? undefined : objectOf(name)
     return object ? object.fetch(request) : own(request)
   }

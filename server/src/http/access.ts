@@ -8,6 +8,7 @@
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
 import type { Budgets, Cost } from './budgets.js'
+import { type Gate, MOST_AT_WORK } from './gate.js'
 import { Parameters } from './messages.js'
 import { asksNobody } from './open.js'
 import type { CheckedOptions, Wanted } from './options.js'
@@ -32,23 +33,31 @@ export interface Caller {
   /** Of the token that it showed: the same for each of its requests, and no secret. */
   name: string | undefined
   /**
-   * Takes from what its token may use in an hour.
+   * The gate of every route that reads or writes the ledger: asks whether this is allowed, takes
+   * what it costs, waits for its turn, and then does the work. Where the work fails, nothing was
+   * taken.
    * @throws Refusal
    */
-  spend(cost: Cost): void
+  admit<T>(asked: Asked, work: () => Promise<T>): Promise<T>
   /** What was taken for nothing. */
   refund(cost: Cost): void
-  /**
-   * Does work for which so many claims wait.
-   * @throws Refusal where too many claims of its token wait already
-   */
-  wait<T>(claims: number, work: () => Promise<T>): Promise<T>
-  /**
-   * Resolves when the application has answered, where it is asked.
-   * @throws Refusal
-   */
-  allow(wanted: Omit<Wanted, 'database'>): Promise<void> | undefined
 }
+
+/** What a request asks for, before any work. */
+interface Asked {
+  wanted: readonly Omit<Wanted, 'database'>[]
+  /** Of what its token may use in an hour. Asked once all is allowed. Default: nothing more. */
+  cost?: Cost | (() => Promise<Cost>)
+  /** How much of a commit it takes. Default 1. */
+  units?: number
+  /** The bound collection that it is about. Default: none. */
+  lane?: string
+}
+
+/** Of the places, this part is for one device. */
+const SHARE = 0.1
+/** Of the work under way, this part. */
+const PART = 0.2
 
 /**
  * These actions move a counter to any number, show where it is or what other devices do, or end
@@ -66,8 +75,9 @@ const ONLY_BY_NAME: readonly Action[] = [
 ]
 
 export function createAccess(
-  { databases, tokens, authorize }: CheckedOptions,
+  { databases, tokens, authorize, limits }: CheckedOptions,
   budgets: Budgets,
+  gate: Gate,
 ): Access {
   const findToken = tokens && tokenFinder(tokens)
 
@@ -124,6 +134,15 @@ export function createAccess(
     return name
   }
 
+  /** Without tokens, all who ask for a database are one. */
+  function placesOf(token: FoundToken | undefined, database: string) {
+    if (!token)
+      return { who: database.toLowerCase(), share: Number.POSITIVE_INFINITY, part: MOST_AT_WORK }
+    const of = (places: number, part: number) =>
+      Math.ceil(places * Math.min(1, part * (token.devices ?? 1)))
+    return { who: token.name, share: of(limits.waiting, SHARE), part: of(MOST_AT_WORK, PART) }
+  }
+
   return {
     callerOf(c, authorization) {
       const request = withAuthorization(c.env.request, authorization)
@@ -132,10 +151,19 @@ export function createAccess(
       return {
         database,
         name: token?.name,
-        spend: (cost) => token && budgets.spend(token, cost),
         refund: (cost) => token && budgets.refund(token, cost),
-        wait: (claims, work) => (token ? budgets.wait(token, claims, work) : work()),
-        allow: (wanted) => allow(request, token, database, wanted),
+        async admit({ wanted, cost = {}, units = 1, lane = '' }, work) {
+          for (const each of wanted) await allow(request, token, database, each)
+          const visit = { ...placesOf(token, database), units, lane }
+          if (!token) return gate.enter(visit, work)
+          const price = typeof cost === 'function' ? await cost() : cost
+          // guard: H26 a token pays before it waits
+          budgets.spend(token, price)
+          return gate.enter(visit, work).catch((error) => {
+            budgets.refund(token, price)
+            throw error
+          })
+        },
       }
     },
     topologyOf(c) {

@@ -1,14 +1,13 @@
 /**
  * What a token may use in an hour, what is left of it, and what requests cost that move counters.
  * Guarantees that one token, in whosever hands, takes only its part of the server. A budget comes
- * back little by little, and a request for more than a whole one takes all of it. It is kept in
- * memory, by each process for itself, and so is how far counters have gone, of a bounded number of
- * names.
+ * back little by little, and a request for more than a whole one is refused. It is kept in memory,
+ * by each process for itself, and so is how far counters have gone, of a bounded number of names.
  */
 import { bindingKey } from '../ledger/collections.js'
 import type { CollectionKey, Ledger } from '../ledger/ledger.js'
 import type { HandlerLimits } from './options.js'
-import { RETRY_SECONDS, Refusal } from './refusals.js'
+import { type Refusal, refused, tooMany, tooOften } from './refusals.js'
 import type { FoundToken } from './tokens.js'
 
 export const BUDGETS = ['requests', 'numbers', 'rows', 'names'] as const
@@ -22,32 +21,23 @@ export interface Budgets {
   /** @throws Refusal, and takes nothing, where less is left */
   spend(token: FoundToken, cost: Cost): void
   refund(token: FoundToken, cost: Cost): void
-  /**
-   * Does work for which so many claims wait.
-   * @throws Refusal where too many claims of the token wait already
-   */
-  wait<T>(token: FoundToken, claims: number, work: () => Promise<T>): Promise<T>
 }
 
 /** What is left for a token. */
 type Left = Record<Budget, number> & { at: number }
 
 const HOUR_SECONDS = 3_600
-/** Of the claims that may wait, this part may be of one device. */
-const WAITING_SHARE = 0.1
 
 /**
  * @param onRefused called with the name of the token
  * @param now seconds; never goes back
  */
 export function createBudgets(
-  limits: HourlyLimits & Pick<HandlerLimits, 'waiting'>,
-  onRefused: (token: string, budget: Spent) => void,
+  limits: HourlyLimits,
+  onRefused: (token: string, budget: Budget) => void,
   now = () => performance.now() / 1000,
 ): Budgets {
   const lefts = new Map<string, Left>()
-  /** Claims that wait, by the name of their token. */
-  const waiting = new Map<string, number>()
   const hourly = (budget: Budget, { devices = 1 }: FoundToken) =>
     limits[`${budget}PerHour`] * devices
 
@@ -73,41 +63,21 @@ export function createBudgets(
       const left = leftOf(token)
       for (const budget of BUDGETS) {
         const whole = hourly(budget, token)
-        const missing = Math.min(cost[budget] ?? 0, whole) - left[budget]
+        const wanted = cost[budget] ?? 0
+        const missing = wanted - left[budget]
         // guard: H26 a token has a budget
         if (missing <= 0) continue
         onRefused(token.name, budget)
+        // guard: H26 no request takes more than a whole budget
+        if (wanted > whole) throw aboveBudget(budget, whole, wanted)
         throw overBudget(budget, whole, Math.ceil((missing * HOUR_SECONDS) / whole))
       }
-      for (const budget of BUDGETS) left[budget] = Math.max(0, left[budget] - (cost[budget] ?? 0))
+      for (const budget of BUDGETS) left[budget] -= cost[budget] ?? 0
     },
     refund(token, cost) {
       const left = leftOf(token)
       for (const budget of BUDGETS)
         left[budget] = Math.min(hourly(budget, token), left[budget] + (cost[budget] ?? 0))
-    },
-    async wait({ name, devices = 1 }, claims, work) {
-      const before = waiting.get(name) ?? 0
-      const share = Math.ceil(limits.waiting * Math.min(1, WAITING_SHARE * devices))
-      // A request of any size may wait alone. Otherwise a large one would be refused for ever.
-      // guard: H26 a token has a share of the places
-      if (before > 0 && before + claims > share) {
-        onRefused(name, 'waiting')
-        throw tooOften(
-          `${before} claims of this token are waiting already. Nothing was granted. Send the ` +
-            'same request again. If several devices use the token, give each one of its own, or ' +
-            'say with the token how many there are ("devices").',
-          RETRY_SECONDS,
-        )
-      }
-      waiting.set(name, before + claims)
-      try {
-        return await work()
-      } finally {
-        const left = waiting.get(name)! - claims
-        if (left > 0) waiting.set(name, left)
-        else waiting.delete(name)
-      }
     },
   }
 }
@@ -119,6 +89,16 @@ const WHAT: Readonly<Record<Budget, string>> = {
   names: 'new collections, identities and series',
 }
 
+/** Later, it would be too much still. Of numbers, our client asks for half as many. */
+const aboveBudget = (budget: Budget, whole: number, wanted: number): Refusal =>
+  (budget === 'numbers' ? tooMany : refused)(
+    'budget',
+    `This request takes ${wanted} ${WHAT[budget]}, and its token has ${whole} an hour. ${
+      budget === 'numbers' ? 'Those count, too, that lastMax makes a counter skip. ' : ''
+    }Nothing was granted. Ask for less at once. If several devices use the token, say with it how ` +
+      `many there are ("devices"), or raise limits.${budget}PerHour.`,
+  )
+
 const overBudget = (budget: Budget, whole: number, seconds: number): Refusal =>
   tooOften(
     `This token has used up its ${whole} ${WHAT[budget]} an hour. Nothing was granted. Send the ` +
@@ -128,27 +108,26 @@ const overBudget = (budget: Budget, whole: number, seconds: number): Refusal =>
     seconds,
   )
 
-/** Too much for one token, and not for the server. */
-const tooOften = (message: string, seconds: number): Refusal =>
-  new Refusal('budget', 429, 'System.InvalidOperationException', message, {
-    'Retry-After': String(seconds),
-  })
-
 interface Move extends CollectionKey {
   /** Numbers that are asked for. */
   count: number
+  /** Tokens that are replaced. */
+  shown?: readonly unknown[] | undefined
   /** The counter skips what lies between it and this number. */
   lastMax: number
 }
 
 export interface Costs {
-  /** Of each move: its numbers, those that it skips, its row, and its name where it is new. */
+  /**
+   * Of each move: its numbers, those that it skips, its row and those of its tokens, and its name
+   * where it is new.
+   */
   of(moves: readonly Move[]): Promise<Price[]>
   /** The counter has gone so far. */
   saw(key: CollectionKey, max: number): void
 }
 
-type Price = Required<Omit<Cost, 'requests'>>
+export type Price = Required<Omit<Cost, 'requests'>>
 
 const MOST_REMEMBERED = 10_000
 
@@ -163,7 +142,7 @@ export function createCosts(read: Ledger['read']): Costs {
     seen.set(key, Math.max(before, max))
   }
 
-  async function costOf({ count, lastMax, ...key }: Move): Promise<Price> {
+  async function costOf({ count, lastMax, shown = [], ...key }: Move): Promise<Price> {
     const { database, collection } = key
     let max = seen.get(bindingKey(key))
     let names = 0
@@ -173,7 +152,7 @@ export function createCosts(read: Ledger['read']): Costs {
       if (mark.version === 0) names = 1
       else saw(key, max)
     }
-    return { numbers: count + Math.max(0, lastMax - max), rows: 1, names }
+    return { numbers: count + Math.max(0, lastMax - max), rows: 1 + shown.length, names }
   }
 
   return { of: (moves) => Promise.all(moves.map(costOf)), saw }

@@ -1,8 +1,7 @@
 /**
  * Claims wait here for their commit. Those that arrive while a commit is under way share the next
- * one. Guarantees that a claim which finds its queue full is refused before anything is granted,
- * that claims of one queue neither delay nor fail those of another, and that a claim fails alone
- * unless the database does.
+ * one. Guarantees that claims of one queue neither delay nor fail those of another, and that a
+ * claim fails alone unless the database does. How many come here is bounded by the gate.
  */
 import { setImmediate } from 'node:timers'
 import { grouped } from '../ledger/collections.js'
@@ -17,13 +16,11 @@ export interface QueueOptions<Claim, Outcome> {
   rowOf: (claim: Claim) => string
   /** How much of a commit a claim takes: 1, and more where it shows tokens. */
   sizeOf: (claim: Claim) => number
-  /** Claims that may wait in one queue. In all together ten times as many. */
-  maxWaiting: number
   /** Called after each commit with the number of its claims. */
   onCommit: (claims: number) => void
 }
 
-/** A claim without an outcome: its commit failed, or its queue was full. */
+/** A claim without an outcome: its commit failed. */
 export interface FailedClaim {
   failure: unknown
 }
@@ -35,15 +32,8 @@ export interface ClaimQueue<Claim, Outcome> {
   waiting(): number
 }
 
-/** The queue is full. Nothing was granted. */
-export class QueueFull extends Error {
-  override name = 'QueueFull'
-}
-
 /** The size of a commit. More gains nothing, and the first of its claims would wait longer. */
 const MAX_BATCH = 500
-/** In a region, every collection has a queue, and devices name them. */
-const MAX_FULL_QUEUES = 10
 
 export function claimQueue<Claim, Outcome>(
   options: QueueOptions<Claim, Outcome>,
@@ -52,8 +42,6 @@ export function claimQueue<Claim, Outcome>(
   const queues = new Map<string, Queue<Claim, Outcome>>()
   /** Claims, in all of them. */
   const waiting = () => [...queues.values()].reduce((sum, queue) => sum + queue.waiting, 0)
-  const isFull = () =>
-    queues.size >= MAX_FULL_QUEUES && waiting() >= options.maxWaiting * MAX_FULL_QUEUES
 
   function queueFor(claim: Claim): Queue<Claim, Outcome> {
     const name = options.queueOf(claim)
@@ -66,7 +54,6 @@ export function claimQueue<Claim, Outcome>(
 
   return {
     async add(claims) {
-      if (isFull()) return claims.map(() => ({ failure: new QueueFull('All queues are full.') }))
       const first = claims[0] && queueFor(claims[0])
       // As a rule, all claims of a request wait in one queue.
       if (first && claims.slice(1).every((claim) => queueFor(claim) === first))
@@ -110,11 +97,6 @@ class Queue<Claim, Outcome> {
   }
 
   add(claims: readonly Claim[]): Promise<(Outcome | FailedClaim)[]> {
-    // An empty queue takes a request of any size. Otherwise a large one would be refused for ever.
-    if (this.waiting > 0 && this.waiting + claims.length > this.#options.maxWaiting) {
-      const failure = new QueueFull(`${this.waiting} claims are waiting already.`)
-      return Promise.resolve(claims.map(() => ({ failure })))
-    }
     return new Promise((resolve) => {
       this.waiting += claims.length
       this.#requests.push({ claims, resolve })

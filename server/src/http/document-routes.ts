@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { formatServerTime } from '../../../src/core/wire.js'
 import type { MarkWrite } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
-import { type Costs, sumOf } from './budgets.js'
+import { type Cost, type Costs, sumOf } from './budgets.js'
 import {
   type Conflict,
   changeVector,
@@ -44,7 +44,7 @@ interface StoredDocument {
 
 export function documentRoutes(options: CheckedOptions, access: Access, costs: Costs): Hono {
   const { limits } = options
-  const { read, write } = documentsOf(options, access, costs)
+  const { read, write } = documentsOf(options, costs)
   return new Hono()
     .get('/docs', async (c) => {
       const caller = access.callerOf(c)
@@ -53,7 +53,13 @@ export function documentRoutes(options: CheckedOptions, access: Access, costs: C
       const ids = query.all('id')
       if (ids.length === 0 || ids.length > limits.batch)
         throw badParameter(`Query string id is given 1 to ${limits.batch} times.`)
-      const documents = await Promise.all(ids.map((id) => read(caller, id)))
+      const wanted = ids.map((id) => {
+        const tag = tagToRead(id)
+        return { action: 'document-read', tag, count: 0 } as const
+      })
+      const documents = await caller.admit({ wanted, units: ids.length }, () =>
+        Promise.all(ids.map((id) => read(caller.database, id))),
+      )
       if (documents.length === 1 && !documents[0]) return answerNothing(404)
       const vectors = documents.map((document) => document?.['@metadata']['@change-vector'])
       const etag = etagOf(vectors)
@@ -64,6 +70,7 @@ export function documentRoutes(options: CheckedOptions, access: Access, costs: C
       return answer({ Results: results, Includes: {} }, 200, { ETag: `"${etag}"` })
     })
     .put('/docs', async (c) => {
+      const caller = access.callerOf(c)
       const id = new Parameters(c.req.url).single('id')
       const { data } = hiloDocument.safeParse(await readJson(c))
       if (!data)
@@ -72,19 +79,21 @@ export function documentRoutes(options: CheckedOptions, access: Access, costs: C
         )
       const conflict = c.req.header('If-None-Match') === undefined ? 409 : 412
       const [vector] = await write(
-        c,
+        caller,
         [{ id, kind: 'Put', max: data.Max, expected: expectedBy(c) }],
         conflict,
       )
       return answer({ Id: id, ChangeVector: vector }, 201)
     })
     .delete('/docs', async (c) => {
+      const caller = access.callerOf(c)
       const id = new Parameters(c.req.url).single('id')
       const expected = c.req.header('If-Match')
-      await write(c, [{ id, kind: 'Delete', max: 0, expected }])
+      await write(caller, [{ id, kind: 'Delete', max: 0, expected }])
       return answerNothing(204)
     })
     .post('/bulk_docs', async (c) => {
+      const caller = access.callerOf(c)
       const { data } = bulkBody.safeParse(await readJson(c))
       if (!data || data.Commands.length > limits.batch)
         throw badRequest(
@@ -99,7 +108,7 @@ export function documentRoutes(options: CheckedOptions, access: Access, costs: C
           expected: command.ChangeVector,
         }),
       )
-      const vectors = await write(c, writes)
+      const vectors = await write(caller, writes)
       const results = data.Commands.map(({ Type, Id }, i) =>
         Type === 'PUT'
           ? {
@@ -154,15 +163,10 @@ const bulkBody = z.object({
 })
 
 /** Reads and writes documents for a caller, as far as its rights go. */
-function documentsOf(
-  { ledger, nodeTag, serverPrefix }: CheckedOptions,
-  access: Access,
-  costs: Costs,
-) {
+function documentsOf({ ledger, nodeTag, serverPrefix }: CheckedOptions, costs: Costs) {
   /** Null where there is no such document. */
-  async function read({ database, allow }: Caller, id: string): Promise<StoredDocument | null> {
+  async function read(database: string, id: string): Promise<StoredDocument | null> {
     const tag = tagToRead(id)
-    await allow({ action: 'document-read', tag, count: 0 })
     const metadata = (version: number) => ({
       '@collection': '@hilo',
       '@change-vector': changeVector(nodeTag, { database, id }, version),
@@ -182,11 +186,10 @@ function documentsOf(
    * @param conflict the status where a condition does not hold: RavenDB's, or HTTP's
    */
   async function write(
-    c: Context,
+    { database, admit, refund }: Caller,
     writes: readonly DocumentWrite[],
     conflict: 409 | 412 = 409,
   ): Promise<string[]> {
-    const { database, name, allow, spend, refund } = access.callerOf(c)
     const marks = writes.map(
       ({ id, kind, max, expected }): MarkWrite => ({
         database,
@@ -199,13 +202,15 @@ function documentsOf(
             : expectedVersion(expected, { database, id }),
       }),
     )
-    if (marks.length === 0) await allow({ action: 'document-write', count: 0 })
-    for (const { collection: tag } of marks)
-      await allow({ action: 'document-write', tag, count: 0 })
+    const tags = marks.length === 0 ? [undefined] : marks.map(({ collection }) => collection)
     const moves = marks.map((mark) => ({ ...mark, count: 0, lastMax: mark.max }))
-    const price = name === undefined ? {} : sumOf(await costs.of(moves))
-    spend(price)
-    const outcome = await ledger.write(marks)
+    let price: Cost = {}
+    const asked = {
+      wanted: tags.map((tag) => ({ action: 'document-write', tag, count: 0 }) as const),
+      cost: async () => (price = sumOf(await costs.of(moves))),
+      units: marks.length,
+    }
+    const outcome = await admit(asked, () => ledger.write(marks))
     if ('refused' in outcome) {
       refund(price)
       const { id, kind, expected } =

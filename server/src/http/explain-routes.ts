@@ -13,7 +13,7 @@ import { handOverBody, time } from './series-bodies.js'
 
 export function explainRoutes({ ledger }: CheckedOptions, access: Access): Hono {
   return new Hono().get('/hilo/explain', async (c) => {
-    const { database, allow } = access.callerOf(c)
+    const { database, admit } = access.callerOf(c)
     const query = new Parameters(c.req.url)
     const collection = query.single('tag')
     checkTag(collection, DEFAULT_SEPARATOR)
@@ -22,8 +22,11 @@ export function explainRoutes({ ledger }: CheckedOptions, access: Access): Hono 
     if (number < 1) throw badRequest('A number is a whole number from 1 to 2^53-1.')
     const [series, period] = [query.optional('series'), query.optional('period')]
     // guard: H26 who asks for numbers does not read who has them
-    await allow({ action: 'explain', tag: collection, count: 0 })
-    return answer(bodyOf(await ledger.explain({ database, collection, number, series, period })))
+    const wanted = [{ action: 'explain', tag: collection, count: 0 } as const]
+    const found = await admit({ wanted }, () =>
+      ledger.explain({ database, collection, number, series, period }),
+    )
+    return answer(bodyOf(found))
   })
 }
 

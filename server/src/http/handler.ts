@@ -6,11 +6,11 @@
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
-import { getPath } from 'hono/utils/url'
 import { createAccess, refuseOtherSites } from './access.js'
 import { createBudgets, createCosts } from './budgets.js'
 import { documentRoutes } from './document-routes.js'
 import { explainRoutes } from './explain-routes.js'
+import { createGate } from './gate.js'
 import { hiloRoutes } from './hilo-routes.js'
 import { identityRoutes } from './identity-routes.js'
 import { failureLog, type Log, requestLog } from './log.js'
@@ -19,6 +19,7 @@ import type { Metrics, WatchedLedger } from './metrics.js'
 import { metricsRoutes, openRoutes, topologyRoutes } from './operation-routes.js'
 import { checkHandlerOptions, type HandlerOptions } from './options.js'
 import { otherLedgers } from './other-ledgers.js'
+import { routeOf } from './paths.js'
 import { noRoute, pathOf, Refusal, refusalBody, tooLarge, toRefusal } from './refusals.js'
 import { seriesRoutes } from './series-routes.js'
 
@@ -38,7 +39,9 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   const { limits } = checked
   const metrics = ports.createMetrics(checked.ledger)
   metrics.budgets(limits)
-  const access = createAccess(checked, createBudgets(limits, metrics.overBudget))
+  const gate = createGate(limits.waiting, (who) => metrics.overBudget(who, 'waiting'))
+  metrics.watchQueue(gate)
+  const access = createAccess(checked, createBudgets(limits, metrics.overBudget), gate)
   const costs = createCosts((key) => checked.ledger.read(key))
   const logFailure = failureLog(checked.log)
   const others = otherLedgers(checked.log)
@@ -50,7 +53,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
         'raise-floor <database> --all --by <numbers>.',
     ),
   )
-  const app = new Hono({ getPath: (request) => routeOf(getPath(request)) })
+  const app = new Hono({ getPath: routeOf })
 
   if (checked.logRequests) app.use(requestLog(checked.log))
   const withCors = cors({
@@ -100,21 +103,6 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   // `authorize` is given the request that came. `bodyLimit` replaces a request whose body tells no
   // length by a copy.
   return async (request) => app.fetch(request, { request })
-}
-
-/** Of our extension: a proxy that guards one of them by its name guards it in every case. */
-const OWN_ROUTE = /^\/hilo\/(checkin|explain|series)(\/|$)/
-
-/**
- * RavenDB finds its routes in any case, but for the first letter. The database's name keeps its own
- * case, and routes that RavenDB has not are found as they are written.
- */
-function routeOf(path: string): string {
-  const [, root, name, rest] = /^\/([a-z][^/]*)(?:\/([^/]*)(.*))?$/s.exec(path) ?? []
-  if (root === undefined) return path
-  if (name === undefined) return /^topology$/i.test(root) ? '/topology' : path
-  const lower = rest!.toLowerCase()
-  return OWN_ROUTE.test(lower) ? path : `/${root.toLowerCase()}/${name}${lower}`
 }
 
 /** A client that goes away in the middle of its body is no failure of the server: no log line. */

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import {
   type CheckInRequest,
   capacity,
+  LIMITS,
   type NextManyRequest,
   type ReturnRequest,
 } from '../../../src/core/wire.js'
@@ -13,7 +14,6 @@ import type { LedgerNames, ShownGrant } from '../ledger/ledger.js'
 import {
   checkTag,
   DEFAULT_SEPARATOR,
-  MAX_NAME_BYTES,
   type Parameters,
   readId,
   readLastRangeAt,
@@ -128,7 +128,7 @@ export interface GivenRange extends ReturnedRange {
 interface BodyLimits {
   /** Numbers of one claim. */
   count: number
-  /** Collections of one claim, or grants of one check-in. */
+  /** Collections of one claim. */
   batch: number
 }
 
@@ -137,11 +137,11 @@ const tag = z.string().regex(/\S/)
 const grants = z.array(z.object({ token: z.string(), next: z.int().min(0) }))
 
 /** A device knows few nodes. */
-const ledgers = z.record(z.string().max(4), z.string().max(MAX_NAME_BYTES))
+const ledgers = z.record(z.string().max(4), z.string().max(LIMITS.nameBytes))
 
 const claimBody = z.object({
   claim: z.string(),
-  device: text(MAX_NAME_BYTES).optional(),
+  device: text(LIMITS.nameBytes).optional(),
   collections: z
     .array(
       z.object({
@@ -156,12 +156,15 @@ const claimBody = z.object({
     .min(1),
 }) satisfies z.ZodType<NextManyRequest>
 
+/** What stands for a header has to be one. */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
 const returnBody = z.object({
   tag,
   end: z.int(),
   last: z.int(),
   token: z.string(),
-  authorization: z.string().optional(),
+  authorization: z.string().regex(HEADER_VALUE).optional(),
 }) satisfies z.ZodType<ReturnRequest>
 
 const checkInBody = z.object({
@@ -178,10 +181,10 @@ export function readClaimBody(
 ): { id: string; device: string | undefined; ranges: ShowingRange[] } {
   const { data } = claimBody.safeParse(body)
   const shown = data?.collections.reduce((sum, { grants }) => sum + grants.length, 0) ?? 0
-  if (!data || data.collections.length > limits.batch || shown > limits.batch)
+  if (!data || data.collections.length > limits.batch || shown > LIMITS.tokens)
     throw badRequest(
       'A claim is JSON {"claim": "<uuid>", "collections": [{"tag": "orders", "count": 32}, ' +
-        `…]}, with 1 to ${limits.batch} collections, and at most ${limits.batch} grants.`,
+        `…]}, with 1 to ${limits.batch} collections, and at most ${LIMITS.tokens} grants.`,
     )
   const id = readId(data.claim, 'claim')
   const ranges = data.collections.map((wanted): ShowingRange => {
@@ -223,15 +226,12 @@ export function readReturnBody(body: unknown): GivenRange {
 }
 
 /** @throws Refusal */
-export function readCheckInBody(
-  body: unknown,
-  { batch }: BodyLimits,
-): CheckInRequest & { spent: string[] } {
+export function readCheckInBody(body: unknown): CheckInRequest & { spent: string[] } {
   const { data } = checkInBody.safeParse(body)
-  if (!data || data.grants.length > batch || data.spent.length > batch)
+  if (!data || data.grants.length > LIMITS.tokens || data.spent.length > LIMITS.tokens)
     throw badRequest(
       'A check-in is JSON {"id": "<uuid>", "grants": [{"token": "…", "next": 1}, …]}, with ' +
-        `at most ${batch} grants.`,
+        `at most ${LIMITS.tokens} grants.`,
     )
   return { ...data, id: readId(data.id, 'id') }
 }

@@ -10,9 +10,16 @@ import {
   type NextManyAnswer,
 } from '../../../src/core/wire.js'
 import { bindingKey } from '../ledger/collections.js'
-import type { CheckInResult, ClaimOutcome, ClaimRequest, Grant } from '../ledger/ledger.js'
+import type {
+  CheckInResult,
+  ClaimOutcome,
+  ClaimRequest,
+  CollectionKey,
+  Grant,
+  Ledger,
+} from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
-import { type Costs, sumOf } from './budgets.js'
+import { type Costs, type Price, sumOf } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
 import {
   type GivenRange,
@@ -48,11 +55,13 @@ export function hiloRoutes(
   /** A give-back that shows its grant token needs the right to claim, and no other. */
   async function giveBack(c: Context, given: GivenRange): Promise<Response> {
     const { authorization, ...range } = given
-    const { database, allow } = access.callerOf(c, authorization)
+    const { database, admit } = access.callerOf(c, authorization)
     const action = range.token === undefined ? 'give-back' : 'claim'
     // guard: H26 a give-back needs what a claim needs
-    await allow({ action, tag: range.collection, count: 0 })
-    metrics.returned(await ledger.giveBack({ database, ...range, at: Date.now() }))
+    const wanted = [{ action, tag: range.collection, count: 0 } as const]
+    const asked = { wanted, cost: { rows: 1 }, lane: laneOf(ledger, [{ database, ...range }]) }
+    const give = () => ledger.giveBack({ database, ...range, at: Date.now() })
+    metrics.returned(await admit(asked, give))
     return answerNothing(204)
   }
 
@@ -109,11 +118,16 @@ export function hiloRoutes(
     )
   })
   routes.post('/hilo/checkin', async (c) => {
-    const { database, allow } = access.callerOf(c)
-    const { id, grants, spent, ledgers } = readCheckInBody(await readJson(c), limits)
-    await allow({ action: 'check-in', count: 0 })
-    const asked = { database, id, at: Date.now(), grants, spent, ledgers, serverTag }
-    const results = await others.watch(database, ledger.checkIn(asked))
+    const { database, admit } = access.callerOf(c)
+    const { id, grants, spent, ledgers } = readCheckInBody(await readJson(c))
+    const checkIn = { database, id, at: Date.now(), grants, spent, ledgers, serverTag }
+    const rows = grants.length + spent.length
+    const wanted = [{ action: 'check-in', count: 0 } as const]
+    const asked = { wanted, cost: { rows }, units: 1 + rows }
+    const results = await others.watch(
+      database,
+      admit(asked, () => ledger.checkIn(checkIn)),
+    )
     note(database, results)
     const name = ledgers?.[serverTag]
     return answer({
@@ -125,7 +139,7 @@ export function hiloRoutes(
 }
 
 /** Claims for a caller, as far as its rights and its budget go. */
-function claimer({ ledger, limits }: CheckedOptions, costs: Costs, metrics: Metrics) {
+function claimer({ ledger }: CheckedOptions, costs: Costs, metrics: Metrics) {
   // A bound collection waits in a queue of its own: its counter may be locked by somebody else, and
   // its upstream may not answer. All other collections share one queue.
   const queue = claimQueue({
@@ -133,7 +147,6 @@ function claimer({ ledger, limits }: CheckedOptions, costs: Costs, metrics: Metr
     queueOf: (claim) => (ledger.isBound(claim) ? bindingKey(claim) : ''),
     rowOf: bindingKey,
     sizeOf: ({ shown = [] }) => 1 + shown.length,
-    maxWaiting: limits.waiting,
     onCommit: metrics.committed,
   })
   metrics.watchQueue(queue)
@@ -143,36 +156,40 @@ function claimer({ ledger, limits }: CheckedOptions, costs: Costs, metrics: Metr
     caller: Caller,
     claims: readonly ClaimRequest[],
   ): Promise<(ClaimOutcome | FailedClaim)[]> {
-    for (const { collection: tag, count } of claims)
-      await caller.allow({ action: 'claim', tag, count })
     const start = performance.now()
-    const outcomes = await paid(caller, claims, () => queue.add(claims))
+    const shown = claims.reduce((sum, { shown = [] }) => sum + shown.length, 0)
+    let prices: Price[] = []
+    const asked = {
+      wanted: claims.map(
+        ({ collection: tag, count }) => ({ action: 'claim', tag, count }) as const,
+      ),
+      async cost() {
+        prices = await costs.of(claims)
+        return sumOf(prices)
+      },
+      units: claims.length + shown,
+      lane: laneOf(ledger, claims),
+    }
+    const outcomes = await caller.admit(asked, () => queue.add(claims))
+    for (const [i, price] of prices.entries()) {
+      const outcome = outcomes[i]!
+      // A token gets back what was paid for nothing.
+      if ('grant' in outcome && !outcome.isRepeat) costs.saw(claims[i]!, outcome.grant.high)
+      else caller.refund(price)
+    }
     const answered = outcomes.filter((outcome): outcome is ClaimOutcome => !('failure' in outcome))
     if (answered.length === 0) throw (outcomes[0] as FailedClaim).failure
     metrics.claimed(answered, (performance.now() - start) / 1000)
     return outcomes
   }
 
-  /** A token pays before it waits, and gets back what was paid for nothing. */
-  async function paid(
-    caller: Caller,
-    claims: readonly ClaimRequest[],
-    work: () => Promise<(ClaimOutcome | FailedClaim)[]>,
-  ): Promise<(ClaimOutcome | FailedClaim)[]> {
-    if (caller.name === undefined) return work()
-    const prices = await costs.of(claims)
-    caller.spend(sumOf(prices))
-    const outcomes = await caller.wait(claims.length, work).catch((error) => {
-      caller.refund(sumOf(prices))
-      throw error
-    })
-    for (const [i, outcome] of outcomes.entries())
-      if ('grant' in outcome && !outcome.isRepeat) costs.saw(claims[i]!, outcome.grant.high)
-      else caller.refund(prices[i]!)
-    return outcomes
-  }
-
   return claim
+}
+
+/** The first bound collection of a request, or none. */
+function laneOf(ledger: Ledger, keys: readonly CollectionKey[]): string {
+  const bound = keys.find((key) => ledger.isBound(key))
+  return bound ? bindingKey(bound) : ''
 }
 
 function resultAnswer(result: CheckInResult): CheckInAnswer['grants'][number] {

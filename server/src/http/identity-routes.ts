@@ -8,23 +8,18 @@ import { Hono } from 'hono'
 import { identityText, normalizedIdentity } from '../ledger/collections.js'
 import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
 import type { Access } from './access.js'
-import { claimQueue } from './claim-queue.js'
+import { claimQueue, type FailedClaim } from './claim-queue.js'
 import { answer, isPlain, MAX_DOCUMENT_ID_BYTES, Parameters } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { badParameter, quotaReached, type Refusal, refused, restored } from './refusals.js'
 
-export function identityRoutes(
-  { ledger, limits }: CheckedOptions,
-  access: Access,
-  metrics: Metrics,
-): Hono {
+export function identityRoutes({ ledger }: CheckedOptions, access: Access, metrics: Metrics): Hono {
   const queue = claimQueue({
     commit: (claims: readonly IdentityClaim[]) => ledger.nextIdentities(claims),
     queueOf: () => '',
     rowOf: (claim) => identityText(normalizedIdentity(claim)),
     sizeOf: () => 1,
-    maxWaiting: limits.waiting,
     onCommit: metrics.committed,
   })
   metrics.watchQueue(queue)
@@ -34,10 +29,12 @@ export function identityRoutes(
       const { name, id } = readIdentityQuery(new Parameters(c.req.url))
       const caller = access.callerOf(c)
       const { database } = caller
-      await caller.allow({ action: 'identity', tag: name, count: 1 })
       const claim: IdentityClaim = { database, name, id, at: Date.now() }
-      caller.spend({ numbers: 1, rows: 1, names: 1 })
-      const outcome = (await caller.wait(1, () => queue.add([claim])))[0]!
+      const wanted = [{ action: 'identity', tag: name, count: 1 } as const]
+      const asked = { wanted, cost: { numbers: 1, rows: 1, names: 1 } }
+      const [outcome] = (await caller.admit(asked, () => queue.add([claim]))) as [
+        IdentityOutcome | FailedClaim,
+      ]
       // Only the first number of an identity makes a name.
       if (!('value' in outcome && outcome.value === 1)) caller.refund({ names: 1 })
       if ('failure' in outcome) throw outcome.failure
@@ -45,10 +42,11 @@ export function identityRoutes(
     })
     .post('/identity/seed', async (c) => {
       const { name, value, isForced } = readSeedQuery(new Parameters(c.req.url))
-      const { database, allow, spend } = access.callerOf(c)
-      await allow({ action: 'seed', tag: name, count: 0 })
-      spend({ rows: 1, names: 1 })
-      const outcome = await ledger.seedIdentity({ database, name, value, isForced })
+      const { database, admit } = access.callerOf(c)
+      const wanted = [{ action: 'seed', tag: name, count: 0 } as const]
+      const outcome = await admit({ wanted, cost: { rows: 1, names: 1 } }, () =>
+        ledger.seedIdentity({ database, name, value, isForced }),
+      )
       return answer({ NewSeedValue: numberOf(outcome, { database, name }) })
     })
 }

@@ -230,9 +230,7 @@ export function readId(id: string, name: string): string {
  */
 export const isPlain = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text)
 
-/** Bytes of UTF-8. */
-export const MAX_NAME_BYTES = 128
-export const MAX_REASON_BYTES = 1024
+export { LIMITS } from '../../../src/core/wire.js'
 
 /** Can this be stored? */
 export const isNote = (text: string, maxBytes: number): boolean =>

@@ -4,9 +4,10 @@
  * JSON. This is the only list of it.
  */
 import { z } from 'zod'
+import { LIMITS } from '../../../src/core/wire.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { LEDGER_NAME } from '../ledger/name.js'
-import { MAX_NAME_BYTES, MAX_REASON_BYTES, text } from './messages.js'
+import { text } from './messages.js'
 
 const nothing = z.strictObject({})
 const series = { collection: z.string().min(1), letter: z.string().min(1) }
@@ -29,6 +30,7 @@ export const OPERATED = checksOf({
   readName: nothing,
   restored: nothing,
   names: nothing,
+  renewSecret: nothing,
   series: nothing,
   explain: z.strictObject({
     collection: z.string().min(1),
@@ -45,16 +47,16 @@ export const OPERATED = checksOf({
     by: z.string().min(1).max(100),
     reason: z.string().min(1).max(200),
   }),
-  renameDevice: z.strictObject({ ...series, device: text(MAX_NAME_BYTES).min(1) }),
+  renameDevice: z.strictObject({ ...series, device: text(LIMITS.nameBytes).min(1) }),
   handOverSeries: z.strictObject({
     ...series,
-    to: text(MAX_NAME_BYTES).min(1),
+    to: text(LIMITS.nameBytes).min(1),
     last: z.int().min(1),
     period: z.string().optional(),
     newPeriod: z.boolean().optional(),
     dryRun: z.boolean().optional(),
-    by: text(MAX_NAME_BYTES).min(1),
-    reason: text(MAX_REASON_BYTES).min(1),
+    by: text(LIMITS.nameBytes).min(1),
+    reason: text(LIMITS.reasonBytes).min(1),
   }),
   giveRange: z.strictObject({
     ...series,
@@ -63,7 +65,7 @@ export const OPERATED = checksOf({
         from: z.int().min(1),
         to: z.int().min(1),
         validUntil: z.iso.date().optional(),
-        data: text(MAX_NAME_BYTES).optional(),
+        data: text(LIMITS.nameBytes).optional(),
       })
       .refine(({ from, to }) => from <= to),
   }),

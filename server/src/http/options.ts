@@ -3,6 +3,7 @@
  * and the fix.
  */
 import { z } from 'zod'
+import { LIMITS } from '../../../src/core/wire.js'
 import type { Ledger } from '../ledger/ledger.js'
 import {
   type Checks,
@@ -14,7 +15,7 @@ import {
 } from '../ledger/options.js'
 import type { Log } from './log.js'
 import { namesToAnswer } from './open.js'
-import { type Action, TOKEN_FORM, type Tokens, tokens } from './tokens.js'
+import { type Action, type ScopedToken, TOKEN_FORM, type Tokens, tokens } from './tokens.js'
 
 export interface HandlerOptions {
   /** From `openLedger`. The handler does not close it. */
@@ -92,11 +93,11 @@ export interface Wanted {
 export interface HandlerLimits {
   /** Numbers per claim. Default 1,048,576, where RavenDB's doubling stops. */
   count: number
-  /** Collections of one claim, or grants of one check-in. Default 100. */
+  /** Collections of one claim, or documents of one request. Default 100. */
   batch: number
   /**
-   * Claims that wait for a commit. More are answered 503. One token has a tenth of these places.
-   * Default 2,000.
+   * Claims and other requests that are here at a time, and the tokens in them. More are answered
+   * 503. One token has a tenth of these places. Default 2,000.
    */
   waiting: number
   /** Bytes of a request's body. Default 65,536. */
@@ -107,7 +108,7 @@ export interface HandlerLimits {
   requestsPerHour: number
   /** Numbers, with those that a claim makes its counter skip. Default 1,048,576. */
   numbersPerHour: number
-  /** Rows that are stored. Default 10,000. */
+  /** Rows that are written, and grant tokens that are shown. Default 10,000. */
   rowsPerHour: number
   /** New collections, identities and series. Default 100. */
   namesPerHour: number
@@ -151,7 +152,7 @@ const positive = (max: number) =>
 
 export const limits = z.strictObject({
   count: positive(2 ** 40).default(1_048_576),
-  batch: positive(10_000).default(100),
+  batch: positive(10_000).default(LIMITS.claims),
   waiting: positive(1_000_000).default(2_000),
   body: positive(2 ** 24).default(65_536),
   url: positive(65_536).default(8_192),
@@ -180,6 +181,27 @@ export const DATABASES_LISTED: [(options: Rights) => boolean, object] = [
   },
 ]
 
+interface Listed {
+  databases?: unknown
+  tokens?: unknown
+}
+
+/** @throws by Zod's issues where a token is for a database that is not there */
+export function refuseUnlisted({ databases, tokens }: Listed, context: z.RefinementCtx): void {
+  if (!Array.isArray(databases) || !Array.isArray(tokens)) return
+  const listed = databases.map((name) => String(name).toLowerCase())
+  for (const [i, token] of (tokens as (string | ScopedToken)[]).entries())
+    for (const [j, name] of (typeof token === 'string' ? [] : (token.databases ?? [])).entries())
+      if (!listed.includes(name.toLowerCase()))
+        context.addIssue({
+          code: 'custom',
+          path: ['tokens', i, 'databases', j],
+          message:
+            `is '${name}', which is not among databases, so the token could do nothing there. ` +
+            'Correct the name, or list the database',
+        })
+}
+
 const handlerOptions = z
   .strictObject({
     ledger: z.custom<Ledger>(
@@ -205,6 +227,7 @@ const handlerOptions = z
     limits: limits.prefault({}),
   } satisfies Checks<HandlerOptions>)
   .refine(...DATABASES_LISTED)
+  .superRefine(refuseUnlisted)
 
 export type CheckedOptions = Omit<z.output<typeof handlerOptions>, 'hosts'> & {
   hosts: readonly string[] | undefined

@@ -11,7 +11,6 @@ import {
   LedgerUnavailable,
 } from '../ledger/errors.js'
 import type { ClaimRefusal, ClaimRequest, OtherLedger, Series } from '../ledger/ledger.js'
-import { QueueFull } from './claim-queue.js'
 import type { FailureLog } from './log.js'
 
 export const RETRY_SECONDS = 1
@@ -132,9 +131,23 @@ export const quotaReached = (what: 'collections' | 'identities' | 'series') =>
 export const tooLarge = (status: 413 | 414, message: string) =>
   new Refusal('limit', status, 'System.ArgumentException', message)
 
+/** Too much for one token, and not for the server. */
+export const tooOften = (message: string, seconds: number): Refusal =>
+  new Refusal('budget', 429, 'System.InvalidOperationException', message, {
+    'Retry-After': String(seconds),
+  })
+
 /** Nothing was granted, or nobody knows. The same request may be sent again. */
 export const tryLater = (reason: Reason, message: string, seconds: number) =>
   new Refusal(reason, 503, 'System.TimeoutException', message, { 'Retry-After': String(seconds) })
+
+export const queueFull = (): Refusal =>
+  tryLater(
+    'queue',
+    'The server has more requests than it can answer just now. Nothing was granted. Send the ' +
+      'same request again later.',
+    RETRY_SECONDS,
+  )
 
 /** Nobody knows what was granted after the backup. */
 export const restored = (databases: readonly string[]) =>
@@ -179,13 +192,6 @@ export const databaseMissing = (database: string, status: 500 | 503, reason: str
 /** Turns any error into an answer. Failures of the server go into the log. */
 export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof Refusal) return error
-  if (error instanceof QueueFull)
-    return tryLater(
-      'queue',
-      'The server has more claims than it can grant just now. Nothing was granted. Send the same ' +
-        'request again later.',
-      RETRY_SECONDS,
-    )
   if (error instanceof HeldOfAnother) return ofAnotherLedger(error.other)
   logFailure(error)
   if (error instanceof LedgerReplaced)

@@ -7,6 +7,7 @@
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import {
+  LIMITS,
   LINK_HASH,
   type ListedSeries,
   SERIES_NAME,
@@ -20,25 +21,12 @@ import {
 import { letterClaim } from '../ledger/series.js'
 import type { Access } from './access.js'
 import { notHandedOver } from './hand-over-words.js'
-import {
-  answer,
-  checkTag,
-  DEFAULT_SEPARATOR,
-  MAX_NAME_BYTES,
-  MAX_REASON_BYTES,
-  readId,
-  readJson,
-  text,
-} from './messages.js'
+import { answer, checkTag, DEFAULT_SEPARATOR, readId, readJson, text } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import type { OtherLedgers } from './other-ledgers.js'
 import { badRequest, claimRefused, nameTaken, noSeries, quotaReached } from './refusals.js'
 import { listed, resultBody } from './series-bodies.js'
-
-const MAX_PERIOD_BYTES = 64
-/** In one check-in. */
-const MOST_PERIODS = 100
 
 const ONE_SERIES = { rows: 2, names: 1 }
 
@@ -49,7 +37,7 @@ const letters = z.union([z.string().regex(/^[A-Z]{1,12}$/), seriesName])
 const seriesBody = z.object({
   claim: z.string(),
   collection: z.string().regex(/\S/),
-  device: text(MAX_NAME_BYTES).optional(),
+  device: text(LIMITS.nameBytes).optional(),
   series: seriesName.optional(),
   ended: z
     .object({
@@ -59,7 +47,7 @@ const seriesBody = z.object({
       to: number,
     })
     .optional(),
-  ledger: text(MAX_NAME_BYTES).optional(),
+  ledger: text(LIMITS.nameBytes).optional(),
 }) satisfies z.ZodType<SeriesRequest>
 
 const link = z.object({ at: number, hash: z.string().regex(LINK_HASH) })
@@ -69,25 +57,25 @@ const checkInBody = z.object({
   token: z.string(),
   last: number,
   periods: z
-    .array(z.object({ period: text(MAX_PERIOD_BYTES), first: number, last: number }))
-    .max(MOST_PERIODS)
+    .array(z.object({ period: text(LIMITS.periodBytes), first: number, last: number }))
+    .max(LIMITS.periods)
     .optional(),
   link: link.optional(),
   heard: z.object({ last: number, link: link.optional() }).optional(),
-  ledger: text(MAX_NAME_BYTES).optional(),
+  ledger: text(LIMITS.nameBytes).optional(),
 }) satisfies z.ZodType<SeriesCheckInRequest>
 
 const closeBody = z.object({
   collection: z.string().regex(/\S/),
   series: letters,
-  by: text(MAX_NAME_BYTES).min(1),
-  reason: text(MAX_REASON_BYTES).min(1),
+  by: text(LIMITS.nameBytes).min(1),
+  reason: text(LIMITS.reasonBytes).min(1),
 }) satisfies z.ZodType<SeriesCloseRequest>
 
 const handOverBody = closeBody.extend({
-  to: text(MAX_NAME_BYTES).min(1),
+  to: text(LIMITS.nameBytes).min(1),
   last: z.int().min(1),
-  period: text(MAX_PERIOD_BYTES).optional(),
+  period: text(LIMITS.periodBytes).optional(),
   newPeriod: z.boolean().optional(),
   dryRun: z.boolean().optional(),
 }) satisfies z.ZodType<SeriesHandOverRequest>
@@ -100,13 +88,13 @@ export function seriesRoutes(
 ): Hono {
   return new Hono()
     .get('/hilo/series', async (c) => {
-      const { database, allow } = access.callerOf(c)
-      await allow({ action: 'series-list', count: 0 })
-      const series = (await ledger.series(database)).map(listed)
+      const { database, admit } = access.callerOf(c)
+      const wanted = [{ action: 'series-list', count: 0 } as const]
+      const series = (await admit({ wanted }, () => ledger.series(database))).map(listed)
       return answer({ series } satisfies SeriesList)
     })
     .post('/hilo/series', async (c) => {
-      const { database, name: by, allow, spend, refund } = access.callerOf(c)
+      const { database, name: by, admit, refund } = access.callerOf(c)
       const {
         claim,
         collection,
@@ -115,7 +103,6 @@ export function seriesRoutes(
         ended,
         ...held
       } = await readSeriesBody(c)
-      await allow({ action: 'series', tag: collection, count: 0 })
       const asked = {
         database,
         collection,
@@ -128,8 +115,8 @@ export function seriesRoutes(
         serverTag,
         at: Date.now(),
       }
-      spend(ONE_SERIES)
-      const outcome = await ledger.claimSeries(asked)
+      const wanted = [{ action: 'series', tag: collection, count: 0 } as const]
+      const outcome = await admit({ wanted, cost: ONE_SERIES }, () => ledger.claimSeries(asked))
       if ('refused' in outcome || outcome.isRepeat) refund(ONE_SERIES)
       if ('other' in outcome) others.note(database, outcome.other)
       if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
@@ -147,32 +134,40 @@ export function seriesRoutes(
       return answer(granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {
-      const { database, allow } = access.callerOf(c)
-      const { id, ...told } = await readCheckInBody(c)
-      await allow({ action: 'series', count: 0 })
-      const asked = { database, id, ...told, serverTag, at: Date.now() }
-      const result = await others.watch(database, ledger.checkInSeries(asked))
+      const { database, admit } = access.callerOf(c)
+      const told = await readCheckInBody(c)
+      const wanted = [{ action: 'series', count: 0 } as const]
+      const rows = 1 + (told.periods?.length ?? 0)
+      const asked = { database, ...told, serverTag, at: Date.now() }
+      const result = await others.watch(
+        database,
+        admit({ wanted, cost: { rows }, units: rows }, () => ledger.checkInSeries(asked)),
+      )
       // Without a token it is only the question which ledger answers.
       if (result === 'unknown') metrics.checkedIn(told.token === '' ? [] : ['unknown'])
       else if ('superseded' in result && !result.handedOver) metrics.checkedIn(['superseded'])
       return answer(resultBody(result, told.ledger))
     })
     .post('/hilo/series/close', async (c) => {
-      const { database, allow } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c)
       const { collection, series: letter, by, reason } = await readCloseBody(c)
-      await allow({ action: 'series-close', tag: collection, count: 0 })
+      const wanted = [{ action: 'series-close', tag: collection, count: 0 } as const]
       const at = Date.now()
-      const closed = await ledger.closeSeries({ database, collection, letter, by, reason, at })
+      const closed = await admit({ wanted, cost: { rows: 1 } }, () =>
+        ledger.closeSeries({ database, collection, letter, by, reason, at }),
+      )
       if (!closed) throw noSeries(letter, collection, 'closed')
       return answer(listed(closed) satisfies ListedSeries)
     })
     .post('/hilo/series/hand-over', async (c) => {
-      const { database, allow } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c)
       const { series: letter, ...given } = await readHandOverBody(c)
       const { collection } = given
-      await allow({ action: 'series-hand-over', tag: collection, count: 0 })
+      const wanted = [{ action: 'series-hand-over', tag: collection, count: 0 } as const]
       const at = Date.now()
-      const done = await ledger.handOverSeries({ database, letter, ...given, at })
+      const done = await admit({ wanted, cost: { rows: 1 } }, () =>
+        ledger.handOverSeries({ database, letter, ...given, at }),
+      )
       if ('refused' in done && done.refused === 'missing')
         throw noSeries(letter, collection, 'handed over')
       if ('refused' in done) throw notHandedOver(done, { letter, ...given })
@@ -187,7 +182,7 @@ async function readSeriesBody(c: Context): Promise<SeriesRequest> {
       'A series is asked for by JSON {"claim": "<uuid>", "collection": "receipts", ' +
         `"device"?: "Till 3", "series"?: "T3", ` +
         `"ended"?: {"series": "B", "token": "…", "from": 1, "to": 2}, "ledger"?: "…"}. The ` +
-        `device's name has up to ${MAX_NAME_BYTES} bytes of UTF-8 and no control characters, the ` +
+        `device's name has up to ${LIMITS.nameBytes} bytes of UTF-8 and no control characters, the ` +
         `series' name 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /, with a digit.`,
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
@@ -200,7 +195,7 @@ async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
     throw badRequest(
       'A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124, "periods"?: ' +
         `[{"period": "2027", "first": 1, "last": 124}], "link"?: {"at": 1, "hash": "…"}, ` +
-        `"heard"?: {"last": 123, "link"?: …}, "ledger"?: "…"}, with up to ${MOST_PERIODS} periods.`,
+        `"heard"?: {"last": 123, "link"?: …}, "ledger"?: "…"}, with up to ${LIMITS.periods} periods.`,
     )
   return { ...data, id: readId(data.id, 'id') }
 }
@@ -210,8 +205,8 @@ async function readCloseBody(c: Context): Promise<SeriesCloseRequest> {
   if (!data)
     throw badRequest(
       'A series is closed by JSON {"collection": "receipts", "series": "B", "by": "anna", ' +
-        `"reason": "the till was stolen"}. "by" has up to ${MAX_NAME_BYTES} bytes of UTF-8, the ` +
-        `reason up to ${MAX_REASON_BYTES} bytes, both without control characters.`,
+        `"reason": "the till was stolen"}. "by" has up to ${LIMITS.nameBytes} bytes of UTF-8, the ` +
+        `reason up to ${LIMITS.reasonBytes} bytes, both without control characters.`,
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
   return data

@@ -3,19 +3,14 @@
  * that the tokens that are shown have the effect that they have in a claim.
  */
 import { distinct, keyOf, keyText } from './collections.js'
-import {
-  databaseIn,
-  type LedgerContext,
-  type LedgerCore,
-  provenBy,
-  selectionOfShown,
-} from './core.js'
+import { databaseIn, type LedgerContext, provenBy, selectionOfShown } from './core.js'
 import { HeldOfAnother } from './errors.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
 import type { CheckIn, CheckInResult, Claims } from './ledger.js'
 import { otherLedger, ownName } from './name.js'
-import type { Rows, Selection, StepResult } from './row-store.js'
+import type { Rows, StepResult } from './row-store.js'
 import { withIssued } from './rows.js'
+import type { SharedSelection, SharingCore } from './shared-commits.js'
 import {
   changedCollections,
   changedTokenRows,
@@ -28,10 +23,11 @@ import {
   withNextToken,
 } from './shown-tokens.js'
 
-export const checkingIn = ({ context, store, change }: LedgerCore): Pick<Claims, 'checkIn'> => ({
+export const checkingIn = ({ context, store, share }: SharingCore): Pick<Claims, 'checkIn'> => ({
   checkIn(unread) {
     const request = readCheckIn(unread, context.tokens)
-    return change([request.database], {
+    return share({
+      database: request.database,
       select: selectionOf(request),
       step(rows) {
         const name = ownName(store.name, context.bound)
@@ -64,7 +60,7 @@ export const readCheckIn = (
   }
 }
 
-export function selectionOf({ spent, ...request }: ReadCheckIn): Selection {
+export function selectionOf({ spent, ...request }: ReadCheckIn): SharedSelection {
   const { grants, serials } = selectionOfShown([request])
   return { serials, grants: [...new Set([...grants, ...spent.map(({ id }) => id)])] }
 }
@@ -74,7 +70,7 @@ export function checkIn(
   rows: Rows,
   request: ReadCheckIn,
   { tokens, bound }: Pick<LedgerContext, 'tokens' | 'bound'>,
-): StepResult<CheckInResult[]> | { select: Selection } {
+): StepResult<CheckInResult[]> | { select: SharedSelection } {
   const { database, spent, at } = request
   const progress = newProgress()
   for (const token of spent) {
@@ -88,8 +84,10 @@ export function checkIn(
     if (spentRest) progress.tombstones.set(token.id, spentRest)
   }
   const { results, copied, ...changed } = showTokens(rows, progress, request, tokens)
-  if (copied.length > 0 && !rows.selected.collections)
-    return { select: { collections: distinct([...rows.grants.values()].map(keyOf), keyText) } }
+  // guard: H13 a copy's collections are looked at, whatever else is in its commit
+  const looked = new Set(rows.selected.collections?.map(keyText))
+  if (copied.some((grant) => !looked.has(keyText(grant))))
+    return { select: { collections: distinct(copied.map(keyOf), keyText) } }
   keep(progress, changed)
   return {
     answer: results,

@@ -13,13 +13,14 @@ import { marks } from './marks.js'
 import { operation } from './operation.js'
 import type { RowStore } from './row-store.js'
 import { seriesRegister } from './series-register.js'
+import { withSharedCommits } from './shared-commits.js'
 
 export function createLedger(
   store: RowStore,
   limits: LedgerLimits,
   bound: BoundCollections,
 ): Ledger {
-  const core = ledgerCore(store, limits, bound)
+  const core = withSharedCommits(ledgerCore(store, limits, bound))
   return {
     ...claiming(core),
     ...givingBack(core),

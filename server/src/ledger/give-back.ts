@@ -11,7 +11,7 @@ import {
   normalized,
   refuseChanged,
 } from './collections.js'
-import { isRestored, type LedgerContext, type LedgerCore } from './core.js'
+import { isRestored, type LedgerContext } from './core.js'
 import type { TokenContent } from './grant-token.js'
 import type { Claims, GiveBack, UpstreamPiece } from './ledger.js'
 import { release } from './number-line.js'
@@ -24,13 +24,15 @@ import {
   withLine,
   withTotals,
 } from './rows.js'
+import type { SharingCore } from './shared-commits.js'
 import { restock, unstock } from './stock.js'
 
 export function givingBack({
   store,
   context,
   change,
-}: LedgerCore): Pick<Claims, 'giveBack' | 'holds' | 'withdraw'> {
+  share,
+}: SharingCore): Pick<Claims, 'giveBack' | 'holds' | 'withdraw'> {
   const { tokens } = context
   return {
     async giveBack(unread) {
@@ -38,13 +40,13 @@ export function givingBack({
       const { database, collection, end, last } = request
       const token = request.token === undefined ? undefined : tokens.read(request.token, database)
       if (request.token !== undefined && !token) return 0
-      return change([database], {
-        select: {
-          collections: [request],
-          ...(token ? { grants: [token.id] } : { returned: { database, collection, end, last } }),
-        },
-        step: (rows) => giveBack(rows, request, token, context),
-      })
+      const step = (rows: Rows) => giveBack(rows, request, token, context)
+      if (token) {
+        const select = { collections: [{ database, collection }], grants: [token.id] }
+        return share({ database, select, step })
+      }
+      const returned = { database, collection, end, last }
+      return change([database], { select: { collections: [request], returned }, step })
     },
 
     holds(key, low, high) {

@@ -116,24 +116,43 @@ const FINGERPRINT = 'sha256:'
  * @throws Error where the ledger's secret is none of these
  */
 export function secretsOf(kept: string | undefined, outside?: readonly string[]): Secrets {
-  const isOutside = kept?.startsWith(FINGERPRINT)
+  const [signer, own] = partsOf(kept)
   if (!outside) {
-    if (isOutside) throw new Error(`The secret of this ledger is kept outside of it. ${GIVE}`)
-    const own = kept ?? newSecret()
-    return { known: [own], kept: own, isOurs: (each) => each === own, renewed: newSecret }
+    // guard: H22 all servers of a ledger sign with its secret
+    if (signer !== undefined)
+      throw new Error(`The secret of this ledger is kept outside of it. ${GIVE}`)
+    const inside = own ?? newSecret()
+    return {
+      known: [inside],
+      kept: inside,
+      isOurs: (each) => each === inside,
+      renewed: newSecret,
+    }
   }
   const fingerprints = outside.map(fingerprint)
   // guard: H22 a ledger is opened with its own secret or not at all
-  if (isOutside && !fingerprints.includes(kept!))
+  if (signer !== undefined && !fingerprints.includes(signer))
     throw new Error(`None of \`secrets\` is the secret of this ledger. ${GIVE}`)
   return {
     // It goes on knowing the tokens that it signed while its secret was inside.
-    known: kept === undefined || isOutside ? outside : [...outside, kept],
-    kept: kept ?? fingerprints[0]!,
-    isOurs: (each) => each === kept || fingerprints.includes(each!),
+    known: own === undefined ? outside : [...outside, own],
+    kept: [signer ?? fingerprints[0]!, own].filter(Boolean).join(' '),
+    isOurs: (each) => fingerprints.includes(partsOf(each ?? '')[0]!),
     renewed: () => fingerprints[0]!,
   }
 }
+
+/** The fingerprint of what signs outside of the ledger, and the secret that the ledger had before. */
+function partsOf(kept: string | undefined): [signer?: string | undefined, own?: string] {
+  if (kept === undefined) return []
+  const [first, own] = kept.split(' ')
+  if (!isKeptOutside(kept)) return [undefined, kept]
+  return own === undefined ? [first] : [first, own]
+}
+
+/** @param kept what a ledger has of its secret */
+export const isKeptOutside = (kept: string | null): boolean =>
+  kept?.startsWith(FINGERPRINT) ?? false
 
 /** Of a secret that cannot be guessed: its options refuse a short one. */
 const fingerprint = (secret: string): string =>

@@ -23,13 +23,14 @@ import type {
 import type { Rows, Selection, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
 import { checkInSeries, claimSeries, letterClaim, otherOf } from './series.js'
+import type { SharingCore } from './shared-commits.js'
 
 type SeriesLetter = CollectionKey & { letter: string }
 
 type Step<T> = (rows: Rows) => StepResult<T> | { select: Selection }
 
-export function seriesRegister(core: LedgerCore): SeriesRegister {
-  const { store, context, change } = core
+export function seriesRegister(core: SharingCore): SeriesRegister {
+  const { store, context, change, share } = core
   const { tokens } = context
 
   const grantOf = async ({ letter, ...key }: SeriesLetter): Promise<string | undefined> =>
@@ -53,7 +54,8 @@ export function seriesRegister(core: LedgerCore): SeriesRegister {
       const checkIn = { ...request, database: request.database.toLowerCase() }
       const { database } = checkIn
       const token = tokens.read(request.token, database)
-      return change([database], {
+      return share({
+        database,
         select: {
           ...selectionOfShown([{ database, shown: [{ token }] }]),
           series: token ? [token.id] : [],

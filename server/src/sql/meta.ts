@@ -6,7 +6,7 @@
  * copy that was put in the ledger's place.
  */
 import { LedgerReplaced } from '../ledger/errors.js'
-import type { Secrets } from '../ledger/grant-token.js'
+import { isKeptOutside, type Secrets } from '../ledger/grant-token.js'
 import type { RowChanges } from '../ledger/row-store.js'
 import { type DatabaseRow, newDatabase } from '../ledger/rows.js'
 import { type SqlConnection, statement, type Work } from './statements.js'
@@ -84,7 +84,13 @@ export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs'])
 function stateIn(row: StateRow, isOurs: Secrets['isOurs'], least: State): State {
   const found = { mark: Number(row.mark ?? 0), timeline: row.timeline ?? least.timeline }
   // guard: H31 another ledger grants nothing
-  if (!isOurs(row.secret)) throw new LedgerReplaced('it has another secret')
+  if (!isOurs(row.secret))
+    throw new LedgerReplaced(
+      isKeptOutside(row.secret)
+        ? 'its secret is kept outside of it, and this server has not been given it. Another ' +
+            'server of this ledger was started with HILO_SECRETS: all of them need the same'
+        : 'it has another secret',
+    )
   // guard: H31 an old primary that comes back grants nothing
   if (found.timeline < least.timeline)
     throw new LedgerReplaced('it is on an older timeline, as a primary that came back is')

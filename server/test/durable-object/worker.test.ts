@@ -40,6 +40,9 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
   test('each listed database has its numbers, and no other name makes an object', async () => {
     const workerd = await start({ options: { databases: ['Shop', 'Depot'] } })
     const { url } = workerd
+    // A path that is written in another way is read once, and not a second time by somebody else.
+    const written = await fetch(`${url}/%64atabases/Shop/hilo/next?tag=bills`)
+    expect(await written.json()).toMatchObject({ Low: 1, High: 32 })
     for (const name of ['Shop', 'sHOP', 'Sh%6Fp'])
       expect([name, (await claim(url, name)).status]).toEqual([name, 201])
     expect(await (await claim(url, 'SHOP')).json()).toMatchObject({ Low: 97, High: 128 })
@@ -239,6 +242,26 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
     expect(await run(['status', 'Shop'])).toMatch(/^Ledger \w{16}\nNo collection yet\.\n$/)
     expect(await run(['status', 'Other'])).toContain("Database 'Other' does not exist")
     expect(await run(['status', 'Depot'])).toMatch(/^Ledger \w{16}\nNo collection yet\.\n$/)
+  })
+
+  test('a leaked secret is renewed, and claims go on at once', async () => {
+    const { url } = await start({ options: { operatorToken: TOKEN } })
+    const { Token } = await (await claim(url)).json()
+    const checkIn = async (id: string, token: string) => {
+      const body = json({ id, grants: [{ token, next: 1 }] })
+      return (await fetch(`${url}/databases/Shop/hilo/checkin`, body)).json()
+    }
+    const path = `${url}/operator/Shop/renew-secret`
+    expect((await fetch(path, json({}, 'POST', OPERATOR))).status).toBe(200)
+    expect(await checkIn(ID, Token)).toEqual({ grants: [{ unknown: true }] })
+    const next = await (await claim(url)).json()
+    expect(next).toMatchObject({ Low: 33, High: 64 })
+    const again = await checkIn(ID.replace('6b', '6c'), next.Token)
+    expect(again).toMatchObject({ grants: [{ high: 64 }] })
+    const command = ['renew-secret', 'Shop', '--url', url]
+    const environment = { HILO_OPERATOR_TOKEN: TOKEN }
+    expect((await runCli(command, environment)).stderr).toContain('Nothing was changed.')
+    expect((await runCli([...command, '--yes'], environment)).stdout).toContain('new secret')
   })
 
   test('killed while 64 devices claim, it grants no number twice', {

@@ -1,0 +1,188 @@
+/**
+ * Steps that arrive while a commit is under way share the next one: check-ins, give-backs, and
+ * check-ins of series. Each works on what the ones before it have changed. Guarantees that a step
+ * which cannot be done fails alone, and that steps about a bound collection, whose row somebody
+ * else may hold locked, delay no others.
+ */
+import { setImmediate } from 'node:timers'
+import { authorityOf, distinct, keyText, serialText } from './collections.js'
+import { type LedgerCore, withDatabases } from './core.js'
+import { LedgerUnavailable, RowLocked } from './errors.js'
+import type { RowChanges, Rows, Selection } from './row-store.js'
+
+/** What such a step may select. */
+export type SharedSelection = Pick<Selection, 'collections' | 'grants' | 'serials' | 'series'>
+
+/** What it may change. */
+const SHARED = ['collections', 'grants', 'tombstones', 'series', 'restored'] as const
+type SharedChanges = Pick<RowChanges, (typeof SHARED)[number]>
+
+interface SharedStep<T> {
+  database: string
+  select: SharedSelection
+  /** @returns `select`: it needs these rows, too. Nothing of the commit is saved before it has */
+  step(rows: Rows): { answer: T; changes: SharedChanges } | { select: SharedSelection }
+}
+
+/** What the steps have in common that share their commits. */
+export interface SharingCore extends LedgerCore {
+  share<T>(step: SharedStep<T>): Promise<T>
+}
+
+type Outcome = { answer: unknown } | { failure: unknown }
+
+interface Waiting {
+  shared: SharedStep<unknown>
+  settle(outcome: Outcome): void
+}
+
+/** Rows of one commit. More gains nothing, and its first step would wait longer. */
+const MAX_ROWS = 500
+
+export function withSharedCommits(core: LedgerCore): SharingCore {
+  const { change, context } = core
+  /** By the bound collection that they are about, or none. Those with steps that wait. */
+  const lanes = new Map<string, Waiting[]>()
+
+  function laneOf({ collections = [], serials = [] }: SharedSelection): string {
+    const found = [...collections, ...serials].find(
+      (key) => authorityOf(context.bound, key) !== 'ledger',
+    )
+    return found ? keyText(found) : ''
+  }
+
+  async function run(lane: string, waiting: Waiting[]): Promise<void> {
+    // Waits one turn of the event loop, so that steps which arrived together share a commit, also
+    // where the database commits synchronously.
+    await new Promise((resolve) => setImmediate(resolve))
+    while (waiting.length > 0) await commit(nextOf(waiting))
+    lanes.delete(lane)
+  }
+
+  async function commit(batch: readonly Waiting[]): Promise<void> {
+    const steps = batch.map(({ shared }) => shared)
+    const databases = distinct(steps, ({ database }) => database).map(({ database }) => database)
+    try {
+      const select = union(steps.map(({ select }) => select))
+      const outcomes = await change(databases, { select, step: (rows) => inTurn(rows, steps) })
+      for (const [i, { settle }] of batch.entries()) settle(outcomes[i]!)
+    } catch (failure) {
+      const isOutage = failure instanceof LedgerUnavailable && !(failure instanceof RowLocked)
+      if (isOutage || batch.length === 1) for (const { settle } of batch) settle({ failure })
+      else for (const each of batch) await commit([each])
+    }
+  }
+
+  const share = <T>(shared: SharedStep<T>) =>
+    new Promise<T>((resolve, reject) => {
+      const lane = laneOf(shared.select)
+      const settle = (outcome: Outcome) =>
+        'failure' in outcome ? reject(outcome.failure) : resolve(outcome.answer as T)
+      const known = lanes.get(lane)
+      const waiting = known ?? []
+      waiting.push({ shared, settle })
+      if (known) return
+      lanes.set(lane, waiting)
+      void run(lane, waiting)
+    })
+
+  return { ...core, share }
+}
+
+function nextOf(waiting: Waiting[]): Waiting[] {
+  let rows = 0
+  let steps = 0
+  for (const { shared } of waiting) {
+    rows += 1 + (shared.select.grants?.length ?? 0)
+    if (steps > 0 && rows > MAX_ROWS) break
+    steps++
+  }
+  return waiting.splice(0, steps)
+}
+
+/** Runs the steps one after the other, each on the rows as those before it leave them. */
+function inTurn(
+  found: Rows,
+  steps: readonly SharedStep<unknown>[],
+): { answer: Outcome[]; changes: SharedChanges } | { select: SharedSelection } {
+  let rows = found
+  const changed: SharedChanges[] = []
+  const more: SharedSelection[] = []
+  const answer = steps.map(({ step }): Outcome => {
+    try {
+      const result = step(rows)
+      if ('select' in result) {
+        more.push(result.select)
+        return { answer: undefined }
+      }
+      requireShared(result.changes)
+      changed.push(result.changes)
+      rows = withChanges(rows, result.changes)
+      return { answer: result.answer }
+    } catch (failure) {
+      return { failure }
+    }
+  })
+  if (more.length > 0) return { select: union([found.selected, ...more]) }
+  return {
+    answer,
+    changes: {
+      collections: last(
+        changed.flatMap(({ collections = [] }) => collections),
+        keyText,
+      ),
+      grants: last(
+        changed.flatMap(({ grants = [] }) => grants),
+        ({ id }) => id,
+      ),
+      tombstones: last(
+        changed.flatMap(({ tombstones = [] }) => tombstones),
+        ({ id }) => id,
+      ),
+      series: last(
+        changed.flatMap(({ series = [] }) => series),
+        ({ grant }) => grant,
+      ),
+      restored: changed.flatMap(({ restored = [] }) => restored),
+    },
+  }
+}
+
+/** @throws Error where a step has changed what would not be saved */
+function requireShared(changes: object): void {
+  const other = Object.keys(changes).find((name) => !SHARED.some((known) => known === name))
+  if (other !== undefined) throw new Error(`A step that shares its commit has changed '${other}'.`)
+}
+
+function withChanges(rows: Rows, changes: SharedChanges): Rows {
+  const { collections = [], grants = [], tombstones = [], series = [] } = changes
+  const kept = collections.map((row) => {
+    const key = keyText(row)
+    return [key, { ...row, binding: rows.collections.get(key)?.binding }] as const
+  })
+  return {
+    ...withDatabases(rows, changes),
+    collections: new Map([...rows.collections, ...kept]),
+    grants: new Map([...rows.grants, ...grants.map((row) => [row.id, row] as const)]),
+    tombstones: new Map([...rows.tombstones, ...tombstones.map((row) => [row.id, row] as const)]),
+    series: new Map([...rows.series, ...series.map((row) => [row.grant, row] as const)]),
+  }
+}
+
+/** The last row of each key. */
+const last = <Row>(rows: readonly Row[], keyOf: (row: Row) => string): Row[] => [
+  ...new Map(rows.map((row) => [keyOf(row), row])).values(),
+]
+
+const union = (selections: readonly SharedSelection[]): SharedSelection => ({
+  collections: distinct(
+    selections.flatMap(({ collections = [] }) => collections),
+    keyText,
+  ),
+  serials: distinct(
+    selections.flatMap(({ serials = [] }) => serials),
+    serialText,
+  ),
+  grants: [...new Set(selections.flatMap(({ grants = [] }) => grants))],
+  series: [...new Set(selections.flatMap(({ series = [] }) => series))],
+})
