@@ -173,7 +173,7 @@ describe('what one till’s token can do', () => {
     expect(await metrics()).toContain('budget="rows"} 20\n')
   })
 
-  test('its check-ins pay for each token that they show, and its give-backs for their row', async () => {
+  test('its check-ins pay for each token, and its give-backs for their row', async () => {
     const grants = Array.from({ length: 100 }, (_, i) => ({ token: `t${i}`, next: 1 }))
     const checkIn = () =>
       shop.steal('/databases/Shop/hilo/checkin', json({ id: randomUUID(), grants }))

@@ -41,7 +41,7 @@ test('who sends much waits behind itself, and not before the others', async () =
   await Promise.all(all)
 })
 
-test('nobody has more than a part of the work, so that who comes later begins at once', async () => {
+test('nobody has more than a part of the work: who comes later begins at once', async () => {
   const { begun, enter, who } = newGate()
   const all = Array.from({ length: 10 }, () => enter('thief', 60, { part: 100 }))
   expect(who()).toEqual(['thief'])

@@ -274,7 +274,7 @@ describe('databases and topology', () => {
   })
 })
 
-test('a server that takes few collections in one claim hears of all that a device holds', async () => {
+test('a server that takes few claims at once hears of all that a device holds', async () => {
   const { ask } = await newHandler({ limits: { batch: 2 } })
   const grants: { token: string; next: number }[] = []
   for (const tag of ['a', 'b', 'c', 'd', 'e']) {

@@ -148,7 +148,7 @@ describe('a secret outside of the ledger', () => {
     await after.close()
   })
 
-  test('is for all servers of a ledger: one without it grants nothing, and does not start', async () => {
+  test('is for all servers of a ledger: one without it neither grants nor starts', async () => {
     const dataDir = newFolder()
     const without = await openLedger({ create: true, dataDir })
     const old = await tokenFrom(without)

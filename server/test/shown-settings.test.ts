@@ -40,7 +40,7 @@ function newFile(what: string): string {
 
 const scoped: Required<ScopedToken> = {
   token: secret('scopedtoken'),
-  databases: [marker('tokendatabase')],
+  databases: [marker('database')],
   collections: [marker('tokencollection')],
   actions: ['claim'],
   devices: 2,

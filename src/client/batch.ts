@@ -40,7 +40,7 @@ export class Batch implements Disposable {
 
   /**
    * The next id, at once.
-   * @throws HiloError `not-leased`: all were used, it was ended, or the page was left and came back.
+   * @throws HiloError `not-leased`: all are used, it was ended, or the page was left and came back.
    * `closed`, and `invalid-argument` when `formatId` makes no id
    */
   next(): string {

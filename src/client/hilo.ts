@@ -174,7 +174,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * `count` ids that are the caller's alone: for code that needs ids without `await`. All or none.
-   * At the end of `using`, or with `end()`, the rest goes back to the device. When the page is left,
+   * At the end of `using`, or with `end()`, the rest goes back to the device. If the page is left,
    * it goes back, too; a page that is killed loses it.
    *
    * @example

@@ -54,7 +54,7 @@ test('more than the device has is claimed, or nothing is taken', async () => {
   shop.isDown = true
   await expect(hilo.take('lines', 5000)).rejects.toMatchObject({
     code: 'exhausted',
-    message: expect.stringMatching(/5000 asked for, 5\d\d left/),
+    message: expect.stringMatching(/5000 asked for, \d+ left/),
   })
   expect(await hilo.nextIds('lines', 500)).toHaveLength(500)
 })
@@ -85,7 +85,7 @@ describe('a page with a batch', () => {
     expect(taken(lines, 25)).toEqual(upTo(25))
   })
 
-  test('that is left notes what it has left, and issues none of it when it comes back', async () => {
+  test('that is left notes the rest, and issues none of it when it comes back', async () => {
     const { hilo, page } = shop.open()
     await hilo.reserve('lines', 40)
     const lines = await hilo.take('lines', 25)

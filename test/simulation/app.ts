@@ -223,6 +223,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
       }),
     warm: () =>
       run(`warm ${count}`, () => {
+        page.warmed.set(tag, Math.max(count, page.warmed.get(tag) ?? 0))
         void call('warm', count, async () => {
           await page.hilo.warm(tag, count)
           // The page keeps them until the app uses them.

@@ -230,6 +230,8 @@ export class Page {
   readonly calls = new Set<Call>()
   /** Has the app called `goOffline()`? */
   isSwitchedOff = false
+  /** By collection: how many numbers its app has asked it to hold, at most. */
+  readonly warmed = new Map<string, number>()
   /** Also if it has called `goOnline()` since. */
   wasSwitchedOff = false
   readonly #scheduler: Scheduler

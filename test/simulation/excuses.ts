@@ -183,8 +183,8 @@ export const LOST = allowed({
     'If a node takes a device for a copy, it drops what the other one granted, too.',
   ],
   'more grants than a check-in shows': [
-    'docs/server.md',
-    'collections per claim, grants per check-in, documents per request',
+    'docs/protocol.md',
+    'A request has at most 100 `grants` and 100 `spent`',
   ],
   'its collection was dropped': ['docs/server.md', 'forgets a database, or a collection of it'],
   'its token has a secret of before': [

@@ -87,7 +87,7 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
         if (page.state !== 'visible') return
         page.hide()
         for (const [name, { leased }] of Object.entries(page.hilo.status().collections))
-          if (leased > 0)
+          if (leased > (page.warmed.get(name) ?? 0))
             simulation.checker.complain(`${page.name} is hidden, and keeps ${leased} of ${name}`)
       })
     },

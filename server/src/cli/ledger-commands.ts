@@ -150,7 +150,7 @@ export const renewSecretCommand = (): Command =>
           )
         await ledger.renewSecret()
         return (
-          'The ledger has a new secret. Its servers sign with it from their next start on, a Worker ' +
+          'The ledger has a new secret. Its servers sign with it from their next start, a Worker ' +
           'at once. Grant tokens of before are unknown here.\n'
         )
       }),

@@ -127,7 +127,7 @@ export function signed(
   // As the server asks of a request. The list has a line per series.
   if (!isNote(reason, LIMITS.reasonBytes) || !isNote(by, LIMITS.nameBytes))
     throw new Error(
-      `--reason has up to ${LIMITS.reasonBytes} bytes of UTF-8 and --by ${LIMITS.nameBytes}, both ` +
+      `--reason has up to ${LIMITS.reasonBytes} bytes of UTF-8, --by ${LIMITS.nameBytes}, both ` +
         'without control characters such as line breaks. Nothing was changed.',
     )
   return { reason, by }

@@ -95,7 +95,7 @@ const aboveBudget = (budget: Budget, whole: number, wanted: number): Refusal =>
     'budget',
     `This request takes ${wanted} ${WHAT[budget]}, and its token has ${whole} an hour. ${
       budget === 'numbers' ? 'Those count, too, that lastMax makes a counter skip. ' : ''
-    }Nothing was granted. Ask for less at once. If several devices use the token, say with it how ` +
+    }Nothing was granted. Ask for less at once. If several devices use it, say with it how ` +
       `many there are ("devices"), or raise limits.${budget}PerHour.`,
   )
 

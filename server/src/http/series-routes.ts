@@ -182,7 +182,7 @@ async function readSeriesBody(c: Context): Promise<SeriesRequest> {
       'A series is asked for by JSON {"claim": "<uuid>", "collection": "receipts", ' +
         `"device"?: "Till 3", "series"?: "T3", ` +
         `"ended"?: {"series": "B", "token": "…", "from": 1, "to": 2}, "ledger"?: "…"}. The ` +
-        `device's name has up to ${LIMITS.nameBytes} bytes of UTF-8 and no control characters, the ` +
+        `device's name has up to ${LIMITS.nameBytes} bytes of UTF-8, no control characters, the ` +
         `series' name 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /, with a digit.`,
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)
@@ -195,7 +195,8 @@ async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
     throw badRequest(
       'A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124, "periods"?: ' +
         `[{"period": "2027", "first": 1, "last": 124}], "link"?: {"at": 1, "hash": "…"}, ` +
-        `"heard"?: {"last": 123, "link"?: …}, "ledger"?: "…"}, with up to ${LIMITS.periods} periods.`,
+        '"heard"?: {"last": 123, "link"?: …}, "ledger"?: "…"}, ' +
+        `with up to ${LIMITS.periods} periods.`,
     )
   return { ...data, id: readId(data.id, 'id') }
 }
@@ -205,7 +206,7 @@ async function readCloseBody(c: Context): Promise<SeriesCloseRequest> {
   if (!data)
     throw badRequest(
       'A series is closed by JSON {"collection": "receipts", "series": "B", "by": "anna", ' +
-        `"reason": "the till was stolen"}. "by" has up to ${LIMITS.nameBytes} bytes of UTF-8, the ` +
+        `"reason": "the till was stolen"}. "by" has at most ${LIMITS.nameBytes} bytes, the ` +
         `reason up to ${LIMITS.reasonBytes} bytes, both without control characters.`,
     )
   checkTag(data.collection, DEFAULT_SEPARATOR)

@@ -142,7 +142,7 @@ export function secretsOf(kept: string | undefined, outside?: readonly string[])
   }
 }
 
-/** The fingerprint of what signs outside of the ledger, and the secret that the ledger had before. */
+/** The fingerprint of what signs outside of the ledger, and the secret that it had before. */
 function partsOf(kept: string | undefined): [signer?: string | undefined, own?: string] {
   if (kept === undefined) return []
   const [first, own] = kept.split(' ')

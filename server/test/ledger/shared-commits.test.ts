@@ -1,4 +1,4 @@
-/** Steps that share a commit: each has its own answer, works on the ones before, and fails alone. */
+/** Steps that share a commit: each has its answer, works on the ones before, and fails alone. */
 import { randomUUID as newId } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { atFileEnd } from '../../../test/support/file-end.js'
@@ -51,7 +51,7 @@ function newLedger(fail?: () => Error | undefined) {
   return { ledger, claim, changesOf, checkIn, giveBack }
 }
 
-test('check-ins and give-backs that arrive together are one commit, each with its answer', async () => {
+test('check-ins and give-backs that arrive together are one commit', async () => {
   const { claim, changesOf, checkIn, giveBack, ledger } = newLedger()
   const [a, b, c, bills] = [await claim(), await claim(), await claim(), await claim('bills')]
   const { answer, changes } = await changesOf(() =>
