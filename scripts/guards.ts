@@ -793,7 +793,11 @@ export const GUARDS: Guard[] = [
 
   guard('H24 the counter is part of the key', 'source/next-hi', change(/ \$\{key\}/, '')),
   guard('H24 two spellings that look the same are not two collections', 'core/names'),
-  guard('H24 what nobody sees makes no other collection', 'core/names', 'const unseen = undefined'),
+  guard(
+    'H24 what nobody sees makes no other collection',
+    'core/names',
+    'const unseen = undefined as string | undefined',
+  ),
   guard('H24 a blank at an end, or of another kind, makes no other collection', 'core/names'),
   guard('H24 a signature that changes makes no new key', 'source/document'),
   guard(

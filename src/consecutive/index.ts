@@ -36,7 +36,7 @@ export type { HeldSeries } from './numbers.js'
 export type { ConsecutiveOptions } from './options.js'
 export type { ReportedRange } from './ranges.js'
 export type { NumberState, ReportedNumber, SeriesReport } from './report.js'
-export type { SeriesEnd } from './state.js'
+export type { SeriesEnd, SeriesLedgers } from './state.js'
 
 /** A number of this device's series. */
 export interface ConsecutiveNumber {
