@@ -22,7 +22,9 @@ export function hear(
 ): DeviceState {
   const { ledgers, former = [], stopped } = state
   const of = ledgers?.[tag]
-  if (!name || !of || name === of || former.includes(name)) return state
+  // What a request of before brings is late. One that shows the name of today is not.
+  const isLate = former.includes(name!) && follows !== of
+  if (!name || !of || name === of || isLate) return state
   const stop = { of, by: name, tag, at: date, numbers: total(heldRanges(state)) }
   // guard: H34 who follows begins above all that this device knows
   if (follows === of && above >= highest(state)) return goOnAfter(state, stop)
@@ -30,9 +32,16 @@ export function hear(
   return stopped ? state : { ...withoutClaim(state), stopped: stop }
 }
 
-/** The app says that nobody uses ids of the first ledger any more. */
-export const startOver = (state: DeviceState, date: number): DeviceState =>
-  state.stopped ? goOnAfter(state, { ...state.stopped, at: date }) : state
+/**
+ * The app says that nobody uses ids of the first ledger any more, or that the second one is gone.
+ * So the next ledger that grants is the device's, whichever it is.
+ */
+export function startOver(state: DeviceState, date: number): DeviceState {
+  if (!state.stopped) return state
+  const { ledgers, ...next } = goOnAfter(state, { ...state.stopped, at: date })
+  const { [state.stopped.tag]: _, ...others } = ledgers!
+  return { ...next, ...(Object.keys(others).length > 0 && { ledgers: others }) }
+}
 
 /** Drops all that the first ledger granted. What still comes of it is known, and not used. */
 function goOnAfter(before: DeviceState, { of, by, tag, at }: Stop): DeviceState {

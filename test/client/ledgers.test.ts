@@ -99,6 +99,29 @@ test('goes on with the other ledger when the app starts over, above all it had',
   expect(hilo.status().gaps.ledger).toBe(heard[1]!.numbers)
 })
 
+test('starting over goes on with the first ledger, where that is the one that answers', async () => {
+  const { hilo } = await opened()
+  answerAsOther()
+  await askServer(hilo)
+  shop.answer = undefined
+  await hilo.startOver()
+  expect(numberOf(await hilo.nextId('orders'))).toBeGreaterThan(18)
+  expect(hilo.status('orders').stopped).toBeUndefined()
+})
+
+test('after starting over with the second ledger, the first one is a second one', async () => {
+  const { hilo, heard } = await opened()
+  answerAsOther()
+  await askServer(hilo)
+  await hilo.startOver()
+  await hilo.nextId('orders')
+  shop.answer = undefined
+  expect(await askServer(hilo)).toBe('other-ledger')
+  await hilo.startOver()
+  expect(numberOf(await hilo.nextId('orders'))).toBeGreaterThan(19)
+  expect(heard.map(({ isStopped }) => isStopped)).toEqual([true, false, true, false])
+})
+
 test('starting over changes nothing while one ledger answers', async () => {
   const { hilo, heard } = await opened()
   await hilo.startOver()

@@ -246,16 +246,20 @@ describe('a ledger that follows', () => {
 })
 
 describe('starting over', () => {
-  test('drops what the first granted, and goes on with the second, above all that was here', () => {
-    const [d] = devicesOf(new Server('a'))
-    d.state = startOver(hear(d.state, { tag: TAG, name: 'b' }, NOW), NOW)
-    expect(d.state).toMatchObject({
-      ledgers: { A: 'b' },
-      former: ['a'],
-      ranges: [],
-      gaps: { ledger: 2 },
-    })
-    expect(d.claim()).toMatchObject({ lastMax: 2, ledgers: { A: 'b' } })
+  test('drops what the first granted, and goes on with either, above all that was here', () => {
+    for (const name of ['a', 'b']) {
+      const [d] = devicesOf(new Server('a'))
+      d.state = startOver(hear(d.state, { tag: TAG, name: 'b' }, NOW), NOW)
+      expect(d.state).toMatchObject({ former: ['a'], ranges: [], gaps: { ledger: 2 } })
+      expect(d.state.ledgers).toBeUndefined()
+      const claim = d.claim()!
+      expect(claim).toMatchObject({ lastMax: 2 })
+      expect(claim.ledgers).toBeUndefined()
+      d.ask(new Server(name, 3))
+      expect(d.state.ledgers).toEqual({ A: name })
+      const third = hear(d.state, { tag: TAG, name: name === 'a' ? 'b' : 'a', follows: name }, NOW)
+      expect(third.stopped).toMatchObject({ of: name })
+    }
   })
 
   test('leaves a late answer of the first one unused (8 steps to a number twice)', () => {
