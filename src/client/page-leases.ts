@@ -59,6 +59,8 @@ export class PageLeases {
   view: DeviceView | undefined
   /** As in the view. It stands here too, because it is read for every number. */
   mixedNodes: readonly string[] | undefined
+  /** Has anybody asked for ids here? */
+  isAsked = false
   /** The storage did not do what it was asked; gone with the next success. */
   failure: Failure | undefined
   readonly #context: PageLeasesContext

@@ -19,8 +19,9 @@ export interface CollectionStatus {
   /** How many this device keeps for offline work. */
   reserve: number
   /**
-   * `ready`: at least half of the reserve is left. `low`: less than half is. `claiming`: the same,
-   * and a request for more is under way. `exhausted`: nothing is left, and the server gave none.
+   * `ready`: at least half of the reserve is left. `low`: less than half is, or nobody has asked
+   * yet. `claiming`: the same, and a request for more is under way. `exhausted`: nothing is left,
+   * and the server gave none.
    */
   state: 'ready' | 'low' | 'claiming' | 'exhausted'
   /** Numbers nobody will ever issue, as far as this device knows: an upper bound. */
@@ -58,7 +59,10 @@ export interface HiloStatus {
 }
 
 /** What a status is made of: what a page holds of a collection, and what its device has said. */
-export type Counted = Pick<PageLeases, 'target' | 'queue' | 'offers' | 'view' | 'failure'>
+export type Counted = Pick<
+  PageLeases,
+  'target' | 'queue' | 'offers' | 'view' | 'failure' | 'isAsked'
+>
 
 export function statusOfAll(
   pages: readonly Counted[],
@@ -84,14 +88,14 @@ export function statusOfAll(
 }
 
 export function statusOf(
-  { view, failure = view?.failure ?? view?.notice, queue, offers, target }: Counted,
+  { view, failure = view?.failure ?? view?.notice, queue, offers, target, isAsked }: Counted,
   isOnline: boolean,
 ): CollectionStatus {
   const offered = total(offers.map(({ range }) => range))
   const free = (view?.free ?? 0) + offered
   const available = free + queue.held
   const reserve = view?.reserve ?? target.reserve
-  const isClaiming = view?.isClaiming ?? true
+  const isClaiming = view?.isClaiming ?? isAsked
   return {
     available,
     leased: queue.held,
@@ -122,7 +126,8 @@ function stateOf(
   hasFailed: boolean,
 ): CollectionStatus['state'] {
   if (available > 0) return isLow ? (isClaiming ? 'claiming' : 'low') : 'ready'
-  return hasFailed && !isClaiming ? 'exhausted' : 'claiming'
+  if (isClaiming) return 'claiming'
+  return hasFailed ? 'exhausted' : 'low'
 }
 
 function nameOf({ target }: Counted, home: string): string {

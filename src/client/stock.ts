@@ -97,6 +97,7 @@ export class Stock {
     if (this.#context.signal.aborted) return
     // guard: H16 a call during the refusal of another one is not forgotten
     this.mode = asked(isIdle)
+    this.#pageLeases.isAsked = true
     if (is !== 'fetching') this.#fetchWhileAsked()
   }
 

@@ -75,6 +75,7 @@ export class TestCollection {
       target,
       queue,
       offers: [],
+      isAsked: true,
       failure: lastError && toFailure(lastError, 'server-unreachable'),
       view: {
         order: 0,

@@ -38,6 +38,13 @@ describe('status', () => {
     })
   })
 
+  test('of a collection that nobody has asked for is not that more is under way', () => {
+    const { hilo } = shop.open()
+    expect(hilo.status('lines')).toMatchObject({ available: 0, state: 'low' })
+    hilo.nextId('lines').catch(() => {})
+    expect(hilo.status('lines').state).toBe('claiming')
+  })
+
   test('counts what is left for offline work, in the page and on the device', async () => {
     const { hilo } = shop.open()
     await hilo.reserve('orders', 100)
