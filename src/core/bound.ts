@@ -2,9 +2,11 @@
 
 /** Binds all methods of `object`, those of its parents too. */
 export function bindMethods(object: object): void {
-  for (let from = object; from !== Object.prototype; from = Object.getPrototypeOf(from))
+  const parent = (of: object): object | null => Object.getPrototypeOf(of)
+  // Above all parents is the `Object.prototype` of some realm: in jsdom, not of this one.
+  for (let from = object, next = parent(from); next; from = next, next = parent(from))
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(from)))
-      if (typeof value === 'function' && !Object.hasOwn(object, name))
+      if (typeof value === 'function' && name !== 'constructor' && !Object.hasOwn(object, name))
         Object.defineProperty(object, name, {
           value: value.bind(object),
           configurable: true,
