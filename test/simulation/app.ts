@@ -31,6 +31,7 @@ const ACTIONS = {
   nextIds: 3,
   number: 1,
   sync: 3,
+  take: 1.5,
   warm: 2,
   reserve: 1,
   reserveAll: 0.5,
@@ -51,6 +52,8 @@ const ACTIONS = {
 type Action = keyof typeof ACTIONS
 
 const PATIENT = { timeout: Number.POSITIVE_INFINITY }
+/** A page may be hidden, left or killed in this time. */
+const LONG_BATCH_MS = 20_000
 /** More grants than a device remembers pages that hold numbers (64). */
 const GRANTS = 70
 
@@ -148,6 +151,26 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     return [`${tag}/${number}${node && `-${node}`}`]
   }
 
+  /** A batch: some of it is used at once, some later, perhaps when its page was away meanwhile. */
+  async function take(): Promise<undefined> {
+    const batch = await page.hilo.take(tag, count)
+    const use = (down: number) => {
+      const ids: string[] = []
+      try {
+        while (batch.left > down) ids.push(batch.next())
+      } catch (error) {
+        checker.complain(`${name}: a batch has ${batch.left} left, and fails: ${error}`)
+      }
+      if (ids.length > 0) issued(ids)
+    }
+    use(random.between(0, count))
+    setTimeout(() => {
+      use(random.between(0, count))
+      batch.end()
+      use(0)
+    }, random.between(0, LONG_BATCH_MS))
+  }
+
   /** Asks for so many ids that they come in more grants than a device remembers pages. */
   async function stockpile(): Promise<string[] | undefined> {
     if (!profile.sizeLimit) return undefined
@@ -221,6 +244,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
         if (ids.length > 0) issued(ids)
         page.busyAt = scheduler.now
       }),
+    take: () => run(`take ${count}`, () => void call('take', count, take)),
     warm: () =>
       run(`warm ${count}`, () => {
         page.warmed.set(tag, Math.max(count, page.warmed.get(tag) ?? 0))
