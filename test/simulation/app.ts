@@ -164,11 +164,14 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
       if (ids.length > 0) issued(ids)
     }
     use(random.between(0, count))
-    setTimeout(() => {
-      use(random.between(0, count))
-      batch.end()
-      use(0)
-    }, random.between(0, LONG_BATCH_MS))
+    setTimeout(
+      () => {
+        use(random.between(0, count))
+        batch.end()
+        use(0)
+      },
+      random.between(0, LONG_BATCH_MS),
+    )
   }
 
   /** Asks for so many ids that they come in more grants than a device remembers pages. */
