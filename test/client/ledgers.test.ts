@@ -99,7 +99,7 @@ test('goes on with the other ledger when the app starts over, above all it had',
   expect(hilo.status().gaps.ledger).toBe(heard[1]!.numbers)
 })
 
-test('starting over goes on with the first ledger, where that is the one that answers', async () => {
+test('starting over goes on with the first ledger, where that one answers', async () => {
   const { hilo } = await opened()
   answerAsOther()
   await askServer(hilo)
