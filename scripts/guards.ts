@@ -889,8 +889,12 @@ export const GUARDS: Guard[] = [
     'server/access',
     'const isForeign = false',
   ),
-  guard('H26 a give-back needs what a claim needs', 'server/access'),
-  guard('H26 who asks for numbers does not read who has them', 'server/access'),
+  guard('H26 a give-back needs what a claim needs', 'server/access', 'const wanted = [] as const'),
+  guard(
+    'H26 who asks for numbers does not read who has them',
+    'server/access',
+    'const wanted = [] as const',
+  ),
   guard('H26 a token has a budget', 'server/budgets', 'continue'),
   guard(
     "H13 a copy's collections are looked at, whatever else is in its commit",

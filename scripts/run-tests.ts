@@ -24,7 +24,7 @@ const args = process.argv.slice(2)
 const missing = prepare()
 const isAll = args.length === 0
 const isBrowserRun = IN_BROWSERS.some((project) => args.includes(project))
-if (isAll) console.log(`The tests take about ${isFull ? 45 : 8} minutes on two free cores.`)
+if (isAll) console.log(`The tests take about ${isFull ? 50 : 8} minutes on two free cores.`)
 if (missing) args.push(...IN_BROWSERS.flatMap((project) => ['--project', `!${project}`]))
 if (!missing || !isBrowserRun) process.exitCode = await run(VITEST, 'run', ...args)
 if (isAll && isFull && !missing && process.exitCode === 0)

@@ -45,6 +45,20 @@ test('what is left goes to the next caller, also in another page', async () => {
   expect(taken(other, 15)).toEqual(upTo(15).map((i) => i + 10))
 })
 
+test.each([
+  ['timeout', () => ({ timeout: 50 })],
+  ['aborted', () => ({ signal: AbortSignal.timeout(50) })],
+])('a call whose device does not answer rejects with %s, and loses no id', async (code, limits) => {
+  const { hilo, page } = shop.open()
+  await hilo.reserve('lines', 40)
+  page.freeze()
+  expect(await codeOf(hilo.take('lines', 25, limits()))).toBe(code)
+  page.thaw()
+  await quiet()
+  await hilo.close()
+  expect(taken(await shop.open().hilo.take('lines', 40), 40)).toEqual(upTo(40))
+})
+
 test('more than the device has is claimed, or nothing is taken', async () => {
   const { hilo } = shop.open()
   const many = await hilo.take('lines', 500)
