@@ -72,9 +72,9 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
         (claim.shown === undefined || areShown(claim.shown)))) &&
     (reserve === undefined || isCount(reserve)) &&
     (declared === undefined ||
-      isListOf(declared, (each) => isCount(each.reserve) && isCount(each.day))) &&
+      isListOf(declared, (each) => isCount(each.reserve) && isTime(each.day))) &&
     (sinceGrant === undefined ||
-      (isObject(sinceGrant) && typeof sinceGrant.at === 'number' && isCount(sinceGrant.issued))) &&
+      (isObject(sinceGrant) && isTime(sinceGrant.at) && isCount(sinceGrant.issued))) &&
     (serverTag === undefined || isText(serverTag)) &&
     (nodes === undefined || (Array.isArray(nodes) && nodes.every(isText))) &&
     isCount(issued) &&
@@ -84,7 +84,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
       (isObject(checkIn) && isText(checkIn.id) && areShown(checkIn.grants))) &&
     Array.isArray(grants) &&
     grants.every(isText) &&
-    (checkedIn === undefined || typeof checkedIn === 'number') &&
+    (checkedIn === undefined || isTime(checkedIn)) &&
     (answered === undefined || isText(answered)) &&
     [isUnheard, isReleased, isApart].every((is) => is === undefined || is === true) &&
     (ledgers === undefined || (isObject(ledgers) && Object.values(ledgers).every(isText))) &&
@@ -159,6 +159,8 @@ const isObject = (value: unknown): value is Fields => typeof value === 'object' 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0
+/** What a device's clock shows, which may stand before 1970. */
+const isTime = (value: unknown): boolean => Number.isFinite(value)
 const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
 const areShown = (grants: unknown): boolean =>
@@ -166,7 +168,7 @@ const areShown = (grants: unknown): boolean =>
 const isStop = (stop: unknown): boolean =>
   isObject(stop) &&
   [stop.of, stop.by, stop.tag].every(isText) &&
-  typeof stop.at === 'number' &&
+  isTime(stop.at) &&
   isCount(stop.numbers)
 const isHeldByPage = (item: Fields): boolean =>
   isText(item.id) && isText(item.page) && isObject(item.range) && isRange(item.range)

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { addGrant, beginClaim } from '../../src/core/claim.js'
 import { exchange } from '../../src/core/device.js'
 import { overlaps } from '../../src/core/range.js'
+import { declare } from '../../src/core/reserve.js'
 import { type DeviceState, emptyState } from '../../src/core/state.js'
 import { readState } from '../../src/core/stored.js'
 import { countedRanges, range } from '../support/ranges.js'
@@ -49,6 +50,20 @@ describe('a stored record', () => {
 
   test('that is not there is an empty device', () => {
     expect(readState(undefined)).toEqual({ state: emptyState() })
+  })
+
+  test('of a device whose clock stands before 1970 is sound', () => {
+    const date = Date.UTC(1946, 2, 19)
+    const asked = beginClaim(
+      declare(emptyState(), { reserve: 32, isDeclared: true }, date),
+      'c',
+      1,
+      32,
+      date,
+    )
+    const state = addGrant(asked.state, 'c', { range: range(1, 64) }, date)
+    expect(state).toMatchObject({ declared: [{ day: -8689 }], sinceGrant: { at: date } })
+    expect(readState(structuredClone(state))).toEqual({ state })
   })
 
   test('of the real transitions is always sound', () => {
