@@ -154,6 +154,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
   /** A batch: some of it is used at once, some later, perhaps when its page was away meanwhile. */
   async function take(): Promise<undefined> {
     const batch = await page.hilo.take(tag, count)
+    page.batches.push(batch)
     const use = (down: number) => {
       const ids: string[] = []
       try {

@@ -1,5 +1,6 @@
 /** A device: its disk, its browser with some pages, and how each of them can come, go and die. */
 import { expose } from 'comlink'
+import type { Batch } from '../../src/client/batch.js'
 import { Hilo, type HiloRealm } from '../../src/client/hilo.js'
 import * as onlineCalls from '../../src/client/online-calls.js'
 import type { HiloOptions } from '../../src/core/options.js'
@@ -232,6 +233,8 @@ export class Page {
   isSwitchedOff = false
   /** By collection: how many numbers its app has asked it to hold, at most. */
   readonly warmed = new Map<string, number>()
+  /** That its app has taken. */
+  readonly batches: Batch[] = []
   /** Also if it has called `goOnline()` since. */
   wasSwitchedOff = false
   readonly #scheduler: Scheduler

@@ -57,8 +57,12 @@ function comeBack(simulation: Simulation, device: Device, page: Page | undefined
 }
 
 /** A page that has only just opened has no Hilo yet. */
-export const isAtRest = ({ hilo }: Partial<Pick<Page, 'hilo'>>): boolean =>
-  Object.values(hilo?.status().collections ?? {}).every(({ leased }) => leased === 0)
+export const isAtRest = ({
+  hilo,
+  batches,
+}: Partial<Pick<Page, 'hilo'>> & Pick<Page, 'batches'>): boolean =>
+  Object.values(hilo?.status().collections ?? {}).every(({ leased }) => leased === 0) &&
+  batches.every(({ left }) => left === 0)
 
 const MOVES = { hide: 3, show: 4, reload: 3, close: 1, cache: 2, tab: 3, worker: 1.5 }
 
