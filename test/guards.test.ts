@@ -11,6 +11,7 @@ import { describe, expect, test } from 'vitest'
 import { GUARDS, hazardOf } from '../scripts/guards.js'
 import { loadedFiles } from '../scripts/loaded-files.js'
 import { guardedCode, markedIn, replaceMarked } from '../scripts/markers.js'
+import { typeErrors } from '../scripts/type-errors.js'
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 
@@ -28,6 +29,18 @@ describe('each guard', () => {
     expect(existsSync(new URL(`../${guard.test}`, import.meta.url))).toBe(true)
   })
 })
+
+test('what stands for each guard compiles', () => {
+  const marked = (name: string) => code.find((each) => each.name === name)!
+  const versions = GUARDS.map(({ name, takeOut }) => ({
+    file: marked(name).file,
+    source: replaceMarked(marked(name).source, marked(name), takeOut),
+  }))
+  const errors = typeErrors(ROOT, versions).flatMap((each, i) =>
+    each.map((error) => `${GUARDS[i]!.name}: ${error}`),
+  )
+  expect(errors).toEqual([])
+}, 120_000)
 
 test('every guard that is marked in the sources is listed once', () => {
   const names = GUARDS.map(({ name }) => name)
