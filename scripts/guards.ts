@@ -467,6 +467,11 @@ export const GUARDS: Guard[] = [
   guard('H34 a device of another ledger is granted nothing', 'server/ledger/rules'),
   guard('H34 a device of another ledger keeps its tokens', 'server/ledger/rules'),
   guard(
+    "H34 the counter of an ORM has its ledger's name",
+    'server/orm/bound-ledger',
+    "authorityOf(bound, key) === 'ledger' ? own : undefined",
+  ),
+  guard(
     'H34 a ledger follows another one in the step that raises its floors above',
     'server/ledger/rules',
     'follows: []',

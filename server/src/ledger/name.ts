@@ -19,11 +19,15 @@ export const LEDGER_NAME = /^[a-z\d]{16}$/
 export const ownName = (name: string, bound: BoundCollections): string | undefined =>
   bound.has(EVERY_COLLECTION) ? undefined : name
 
-/** @returns the name of where the numbers of a collection come from. Undefined: it has none */
+/**
+ * The counter of an ORM is in the ledger's own database and in its dumps, so it has the ledger's
+ * name. @returns the name of where the numbers of a collection come from. Undefined: it has none
+ */
 export const namesOf =
   (own: string, bound: BoundCollections) =>
   (key: CollectionKey): string | undefined =>
-    authorityOf(bound, key) === 'ledger' ? own : undefined
+    // guard: H34 the counter of an ORM has its ledger's name
+    authorityOf(bound, key) === 'upstream' ? undefined : own
 
 /**
  * @param ledgers the names that a device shows

@@ -247,6 +247,32 @@ describe('claims', () => {
   })
 })
 
+describe("a ledger's name", () => {
+  const other = { ledgers: { A: 'otherotherother2' } }
+
+  test('stands beside its counters, and each grant of one has it', async () => {
+    const { ledger, take } = await open()
+    const name = await ledger.readName()
+    expect(await take()).toMatchObject({ ledger: name })
+    expect(await take({ ledgers: { A: name } })).toMatchObject({ ledger: name })
+  })
+
+  test.each([
+    ['a sequence', EFCORE, SEQUENCE],
+    ['a table', TABLE, ROW],
+  ] as const)('a device that heard another database takes nothing of %s', async (...given) => {
+    const [, settings, schema] = given
+    const { ledger, claim, take } = await open(settings, schema)
+    const { high } = await take()
+    expect(await claim(other)).toMatchObject({ refused: 'other-ledger' })
+    expect((await take()).low).toBe(high + 1)
+    const follows = { database: 'Shop', name: other.ledgers.A, above: 10_000 }
+    await ledger.follow(follows)
+    expect(await claim(other)).toMatchObject({ refused: 'other-ledger', other: { above: 10_000 } })
+    expect((await take({ lastMax: high })).low).toBeGreaterThan(10_000)
+  })
+})
+
 describe('what comes back', () => {
   test('is granted again, and never moves the counter back', async () => {
     const { ledger, take, free, nextval } = await open()
