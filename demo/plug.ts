@@ -18,6 +18,8 @@ export function pullThePlug(hilo: Hilo): void {
     .filter(([, { leased }]) => leased > 0)
     .map(([collection, { leased }]) => `${plural(leased, 'number')} for ${collection}`)
   sessionStorage.setItem(KILLED_KEY, held.join(' and '))
+  // What was lost is said at the top of the page.
+  history.scrollRestoration = 'manual'
   location.reload()
 }
 

@@ -87,6 +87,12 @@ interface Count {
 
 export type Counts = Record<Collection, Count>
 
+/** What the server says of a batch. */
+export interface Answer {
+  results: Result[]
+  counts: Counts
+}
+
 /** What changed in the tables since somebody last asked. */
 export interface Changes {
   customers: Customer[]

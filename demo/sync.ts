@@ -4,7 +4,7 @@
  * same batch again, and the server recognises each record by its key. Any tab can send any record,
  * so no tab has to be elected.
  */
-import type { Changes, Collection, Counts, Result } from './records.js'
+import type { Answer, Changes, Collection, Counts } from './records.js'
 import type { DeskStore } from './store.js'
 
 const BATCH = 50
@@ -125,11 +125,12 @@ export class Sync {
     const { store, settled } = this.#options
     const records = await store.takeWaiting(collection, BATCH)
     if (records.length === 0) return false
-    const { results } = await this.#request<{ results: Result[] }>(`/api/${collection}`, stop, {
+    const { results, counts } = await this.#request<Answer>(`/api/${collection}`, stop, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(records),
     })
+    this.counts = counts
     const changes = await store.settle(collection, records, results)
     // Without this check the loop would never end.
     if (changes === 0 && (await store.isWaiting(collection, records[0]!.key)))

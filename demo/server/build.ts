@@ -2,7 +2,7 @@
  * Bundles the desk's pages and its service worker from the sources, as an app that uses the package
  * would be.
  */
-import { rmSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
@@ -62,4 +62,5 @@ export async function buildDesk(outDir: string): Promise<void> {
       }),
     ],
   })
+  cpSync(join(ROOT, 'docs'), join(outDir, 'docs'), { recursive: true })
 }

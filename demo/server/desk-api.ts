@@ -66,7 +66,8 @@ export function deskApi(tables: Tables): Hono {
         const body = batch.safeParse(await c.req.json().catch(() => undefined))
         if (!body.success)
           return c.json({ error: `Send a JSON array of 1 to ${MAX_BATCH} ${collection}.` }, 400)
-        return c.json({ results: await storeValid(tables, collection, body.data) })
+        const results = await storeValid(tables, collection, body.data)
+        return c.json({ results, counts: await tables.counts() })
       },
     )
   }

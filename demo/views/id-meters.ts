@@ -139,7 +139,7 @@ function drawMeter(root: Element, collection: Collection, keepMore: () => void):
       setText(
         facts,
         `${leased} of them in this tab · more come below ${Math.ceil(reserve / 2)} · ` +
-          plural(gaps, 'gap'),
+          `${plural(gaps, 'number')} lost`,
       )
       failed = lastError?.message ?? ''
       setText(problem, asked || failed)

@@ -43,7 +43,9 @@ export class Receipts {
     const open = numbers.filter(({ state }) => state === 'open').length
     setText(
       this.#summary,
-      `${plural(numbers.length, 'number')} without a hole, ${open} not confirmed yet`,
+      numbers.length === 0
+        ? 'Their numbers follow each other: none is missing, also when a tab is killed.'
+        : `${plural(numbers.length, 'receipt')}, no number missing · ${open} not confirmed`,
     )
     const shown = numbers.slice(-SHOWN).reverse()
     this.#list.replaceChildren(...shown.map((each) => this.#line(each)))

@@ -80,7 +80,18 @@ test('receipts are consecutive, offline too; an open one is there after a crash'
   await receipt('A-000002', 'open')
   await page.click('#kill-printing')
   await receipt('A-000002', 'open')
-  await page.waitForSelector('#receipts-summary:text("2 numbers without a hole, 1 not confirmed")')
+  await page.waitForSelector(
+    '#receipts-summary:text("2 receipts, no number missing · 1 not confirmed")',
+  )
+})
+
+test('who kills a tab sees at once what it lost', async () => {
+  const { page } = await openDesk()
+  await page.click('#ten')
+  await seen(page, 'orders/10-A', 'sent')
+  await page.click('#kill')
+  await page.waitForSelector('#killed:text("numbers for orders")')
+  expect(await page.evaluate(() => scrollY)).toBe(0)
 })
 
 test('axe finds nothing to complain of, dark and on a small screen', async () => {

@@ -53,6 +53,14 @@ test('one address serves the page, the library, the ids and the orders API', asy
   expect((await get('/../../package.json'))[0]).toBe(404)
 })
 
+test('its page leads to the documents, which a browser shows', async () => {
+  const { url } = await start(newFolder())
+  const [, path] = (await (await fetch(url)).text()).match(/href="(\/docs\/[^"]+)"/)!
+  const documents = await fetch(url + path)
+  expect(documents.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+  expect(await documents.text()).toContain('# Documentation')
+})
+
 test('it plays dead on demand: every request fails but the one that ends it', async () => {
   const { url } = await start(newFolder())
   const turn = async (method: string) =>
