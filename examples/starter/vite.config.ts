@@ -1,7 +1,8 @@
 import { defineConfig } from 'vite'
 import { VitePWA } from 'vite-plugin-pwa'
 
-const server = 'http://127.0.0.1:8080'
+// The server sees the name under which the page is open.
+const server = { target: 'http://127.0.0.1:8080', changeOrigin: false }
 
 export default defineConfig({
   // A service worker that keeps the built files, so that the page also loads offline.

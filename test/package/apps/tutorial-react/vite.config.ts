@@ -2,7 +2,8 @@ import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { VitePWA } from 'vite-plugin-pwa'
 
-const server = 'http://127.0.0.1:8080'
+// The server sees the name under which the page is open.
+const server = { target: 'http://127.0.0.1:8080', changeOrigin: false }
 
 export default defineConfig({
   plugins: [react(), VitePWA({ workbox: { globPatterns: ['**/*.{html,js,css,svg}'] } })],
