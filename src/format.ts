@@ -1,5 +1,5 @@
 /**
- * `offline-hilo/format`: other forms of an id than `orders/33-A`, such as `K7-0000338`. Each form
+ * `offline-hilo/format`: other forms of an id than `orders/33-A`, such as `K7-0000334`. Each form
  * also reads and checks its ids. Guarantees that two numbers never get the same text: a number that
  * the form cannot hold is refused.
  */
@@ -81,8 +81,8 @@ const EAN13_DIGITS = 12
  * @example
  * const tickets = idForm({ prefix: 'K7-', width: 6, checkDigit: damm })
  * const hilo = createHilo({ formatId: tickets.formatId })
- * await hilo.nextId('tickets') // 'K7-0000338'
- * tickets.numberOf('K7-0000338') // 33
+ * await hilo.nextId('tickets') // 'K7-0000334'
+ * tickets.numberOf('K7-0000334') // 33
  *
  * @throws HiloError `invalid-argument` when an option is wrong
  */

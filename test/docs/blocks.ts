@@ -10,6 +10,9 @@
  * - ```` ```any file=path ````: an excerpt of that file, which is tested elsewhere.
  *
  * What a block needs and no reader wants to see stands before it in a comment, `<!-- setup … -->`.
+ *
+ * A page that begins with `<!-- values -->` says what its code gives: a value in a comment at the end
+ * of a line is compared with that of the line's expression.
  */
 
 export interface Block {
@@ -67,6 +70,7 @@ export interface PageModule {
 }
 
 export function modulesOf(page: string, markdown: string): PageModule[] {
+  const inPlace = markdown.startsWith('<!-- values -->') ? withValues : inLines
   const blocks = blocksOf(markdown).filter(
     ({ kind, language }) =>
       kind === 'setup' || (kind !== 'excerpt' && MODULE_LANGUAGES.includes(language)),
@@ -92,7 +96,17 @@ export function modulesOf(page: string, markdown: string): PageModule[] {
   return modules
 }
 
-function inPlace(blocks: Block[]): string {
+const VALUE = /^(?:const (\w+) = )?(.+?) +\/\/ ('[^']*'|true|false|\d+)(?:[:,].*)?$/gm
+
+/** Each value in a comment is compared, in its line. */
+const withValues = (blocks: Block[]): string =>
+  inLines(blocks).replace(VALUE, (line, name: string | undefined, expression: string, value) => {
+    const [before, given] = name ? [`const ${name} = ${expression};`, name] : ['', expression]
+    const wrong = `throw new Error(${JSON.stringify(`This is not so: ${line}`)})`
+    return `${before} if ((${given}) !== ${value}) ${wrong};`
+  })
+
+function inLines(blocks: Block[]): string {
   const lines: string[] = []
   for (const { line, text } of blocks) {
     while (lines.length < line - 1) lines.push('')
