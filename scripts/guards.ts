@@ -933,6 +933,7 @@ export const GUARDS: Guard[] = [
   guard('H38 a form is tried before anything starts', 'core/id-format'),
   guard('H38 a form is tried with a second number before its first id', 'core/id-format', 'false'),
   guard('H38 an id is not the one before', 'core/id-format', 'false'),
+  guard('H38 the numbers of two series have different texts', 'consecutive/strangers'),
   guard('H38 an id is a text', 'core/id-format', "if (typeof id !== 'string') return id as never"),
   guard('H32 use is noted in the step that leases', 'worker/check-ins', 'return after'),
   guard('H32 the server hears of use', 'sqlite/set-back'),

@@ -71,9 +71,9 @@ export interface ConsecutiveOptions {
    */
   wait?: number
   /**
-   * Makes the id of a number. Each number of each series must get its own text. It may be called
-   * for a number that is then not made, and again for the same number: what it returned when the
-   * number was made is stored. With ranges it gets the `data` of the range, and no period. Default:
+   * Makes the id of a number. Each number of each series must get its own text. Each device has a
+   * series of its own, so the series is in the text. It may be called for a number that is then not
+   * made, and again for the same number: what it returned when the number was made is stored. With ranges it gets the `data` of the range, and no period. Default:
    * `'B-000124'`, with at least six digits, and `'B-2027-000124'` with periods.
    */
   formatId?: (number: number, series: string, period: string | undefined, data?: unknown) => string
@@ -138,6 +138,7 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
     chain,
   )
   must(typeof formatId === 'function', 'formatId is a function', formatId)
+  if (!options.ranges) checkForm(formatId, options)
   const format = limited(formatId, limits)
   const ranges = options.ranges && checkRanges(options.ranges, options)
   const makeOf = (key: string) => ({
@@ -219,6 +220,32 @@ function checkRanges(ranges: Ranges, { series, period, start = 1 }: ConsecutiveO
     .filter(({ from, to }) => from <= to)
   must(checked.length > 0, 'start is not above all ranges', `${start}`)
   return checked
+}
+
+/** With ranges, whoever gives them sees to it that no number comes twice. */
+function checkForm(
+  formatId: FormatNumber,
+  { series, start = 1, period }: ConsecutiveOptions,
+): void {
+  const other = series?.replace(/\d/, (digit) => `${(Number(digit) + 1) % 10}`) ?? 'B'
+  let texts: unknown[]
+  try {
+    const of = period?.(new Date())
+    texts = [series ?? 'A', other].map((each) => formatId(start, each, of))
+  } catch {
+    // Then no number is made.
+    return
+  }
+  const [text] = texts
+  // guard: H38 the numbers of two series have different texts
+  must(
+    typeof text !== 'string' ||
+      text !== texts[1] ||
+      text === '' ||
+      (series !== undefined && text.includes(series)),
+    'formatId has the series in its text, because each device has a series of its own',
+    text,
+  )
 }
 
 /** The id of a number, where it and the id of the highest number keep the limits. */

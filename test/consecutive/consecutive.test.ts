@@ -105,6 +105,7 @@ inEachStore(() => {
     test('is asked for again while a number is not made: a key has its own already', async () => {
       const formatId = vi.fn((number: number) => `${number}, asked ${formatId.mock.calls.length}`)
       const { receipts } = openTill(shop, { series: { formatId } })
+      formatId.mockClear()
       expect(await idsOf(receipts, 'a', 'a', 'b', 'b')).toEqual([
         '1, asked 1',
         '1, asked 1',

@@ -1,6 +1,7 @@
 /** What a stranger's options and functions do: a refusal that says why, never a number twice. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { chain } from '../../src/consecutive/chain.js'
+import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
 import { expectWhole, idsOf, inEachStore, openTill } from './devices.js'
 
@@ -29,9 +30,9 @@ const fails = (why: string) => () => {
 inEachStore(() => {
   describe('formatId', () => {
     test('that makes one text of two numbers makes no second number', async () => {
-      const { receipts } = openTill(shop, { series: { formatId: () => 'R' } })
+      const { receipts } = openTill(shop, { series: { formatId: (_, series) => `R${series}` } })
       await idsOf(receipts, 'a')
-      await expect(receipts.next({ key: 'b' })).rejects.toEqual(refusal(/formatId makes R of two/))
+      await expect(receipts.next({ key: 'b' })).rejects.toEqual(refusal(/formatId makes RA of two/))
       const { receipts: right } = openTill(shop)
       expect(await idsOf(right, 'b')).toEqual(['A-000002'])
       expectWhole(await right.report())
@@ -39,19 +40,36 @@ inEachStore(() => {
 
     test('that leaves the period out makes no number in the second one', async () => {
       let year = '2026'
-      const series = { period: () => year, formatId: (number: number) => `R${number}` }
+      const formatId = (number: number, letter: string) => `R${letter}${number}`
+      const series = { period: () => year, formatId }
       const { receipts } = openTill(shop, { series })
       await idsOf(receipts, 'a', 'b')
       year = '2027'
-      await expect(receipts.next({ key: 'c' })).rejects.toEqual(refusal(/makes R1 of two numbers/))
+      await expect(receipts.next({ key: 'c' })).rejects.toEqual(refusal(/makes RA1 of two numbers/))
       year = '2026'
-      expect(await idsOf(receipts, 'c')).toEqual(['R3'])
+      expect(await idsOf(receipts, 'c')).toEqual(['RA3'])
     })
 
-    test('that leaves the series out makes no number in the next one of the device', async () => {
-      const series = { formatId: (number: number) => `R${number}` }
+    test('that leaves the series out is refused before the first number', () => {
+      const leavesOut = { formatId: (number: number) => `INV-${number}` }
+      for (const series of [leavesOut, { ...leavesOut, series: 'T3' }])
+        expect(() => openTill(shop, { series })).toThrow(
+          /series in its text, because each device has a series of its own; this is INV-1/,
+        )
+    })
+
+    test('that knows the one series of its till is taken', async () => {
+      const formatId = (number: number) => `INV-T3-${number}`
+      const { receipts } = openTill(shop, { series: { series: 'T3', formatId } })
+      expect(await idsOf(receipts, 'a')).toEqual(['INV-T3-1'])
+    })
+
+    test('that makes one text of two series makes no number in the second one', async () => {
+      const formatId = (number: number, letter: string) => `${letter === 'B' ? 'B' : 'R'}${number}`
+      const series = { formatId }
       const { receipts } = openTill(shop, { series })
       await idsOf(receipts, 'a')
+      await idsOf(openTill(shop, { name: newName() }).receipts, 'of another device')
       await shop.ledger.closeSeries({
         database: 'default',
         collection: 'receipts',
