@@ -2,6 +2,7 @@
  * `npm start`: the order desk on one address. The flags are also PORT, HOST, HILO_DATA and
  * DATABASE_URL in the environment.
  */
+import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 
@@ -35,6 +36,7 @@ const { port, host, open, data, databaseUrl } = new Command('npm start --')
   .opts<{ port: number; host: string; open?: boolean; data: string; databaseUrl?: string }>()
 
 try {
+  await listenOnce()
   console.log('Building the order desk …')
   // After that line: to load the bundler takes seconds.
   const [{ buildDesk }, { startDesk }] = await Promise.all([
@@ -63,4 +65,14 @@ function readPort(text: string): number {
   if (!Number.isInteger(port) || port < 0 || port > 65_535 || text.trim() === '')
     throw new InvalidArgumentError('a port is a number from 0 to 65535.')
   return port
+}
+
+/** Nobody waits for a build to hear that the port is taken. */
+async function listenOnce(): Promise<void> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  await new Promise((resolve) => server.close(resolve))
 }
