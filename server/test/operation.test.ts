@@ -4,6 +4,7 @@
  */
 import { connect, Server as NetServer } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { LIMITS } from '../../src/core/wire.js'
 import { type HandlerOptions, LedgerUnavailable, serve } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { json, newHandler } from './handlers.js'
@@ -179,13 +180,15 @@ describe('operation', () => {
 
 describe('limits', () => {
   test('a body or a URL that is too large', async () => {
-    const { ask } = await newHandler({ limits: { body: 100, url: 200 } })
-    expect((await ask(CHECK_IN, { method: 'POST', body: 'x'.repeat(101) })).status).toBe(413)
-    const stream = new Blob(['x'.repeat(101)]).stream()
+    const { ask } = await newHandler({ limits: { body: LIMITS.bodyBytes, url: LIMITS.urlLength } })
+    expect(
+      (await ask(CHECK_IN, { method: 'POST', body: 'x'.repeat(LIMITS.bodyBytes + 1) })).status,
+    ).toBe(413)
+    const stream = new Blob(['x'.repeat(LIMITS.bodyBytes + 1)]).stream()
     expect(
       (await ask(CHECK_IN, { method: 'POST', body: stream, duplex: 'half' } as RequestInit)).status,
     ).toBe(413)
-    expect((await ask(`${NEXT}&x=${'x'.repeat(200)}`)).status).toBe(414)
+    expect((await ask(`${NEXT}&x=${'x'.repeat(LIMITS.urlLength)}`)).status).toBe(414)
   })
 
   test('a range that grows by itself stops at the limit', async () => {
@@ -278,7 +281,7 @@ test('a request that trickles in, or promises too much, is answered and cut off'
     send('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: '),
     send(post('Content-Length: 1000')),
     send(post('Content-Length: 1000000000')),
-    send(`${post('Transfer-Encoding: chunked')}20000\r\n${'x'.repeat(0x20000)}\r\n`),
+    send(`${post('Transfer-Encoding: chunked')}50000\r\n${'x'.repeat(0x50000)}\r\n`),
   ])
   expect(answers.map((answer) => answer.slice(0, 12))).toEqual([
     'HTTP/1.1 408',
