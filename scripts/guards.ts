@@ -896,6 +896,13 @@ export const GUARDS: Guard[] = [
     'const wanted = [] as const',
   ),
   guard('H26 a token has a budget', 'server/budgets', 'continue'),
+  guard('H26 a token has few series', 'server/series-limits'),
+  guard(
+    'H26 the series of a token are counted one after another',
+    'server/series-limits',
+    'return work()',
+  ),
+  guard('H26 a page of series has an end', 'server/series-limits'),
   guard(
     "H13 a copy's collections are looked at, whatever else is in its commit",
     'server/ledger/shared-commits',

@@ -264,6 +264,8 @@ interface SeriesClosed {
 /** Answer of `GET /databases/{db}/hilo/series`. */
 export interface SeriesList {
   series: ListedSeries[]
+  /** The next page begins behind it: `?after=`. Absent: this page is the last one. */
+  next?: string
 }
 
 /** Body of `POST /databases/{db}/hilo/series/close`. Its answer is the {@link ListedSeries}. */
@@ -339,6 +341,8 @@ export interface ExplainAnswer {
   series: (Omit<ListedSeries, 'collection' | 'periods' | 'registered' | 'link'> & {
     heard: SeriesPeriod[]
   })[]
+  /** The collection has more series, which were not looked at. */
+  more?: true
 }
 
 /** Body of every refusal. */

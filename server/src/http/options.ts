@@ -115,6 +115,11 @@ export interface HandlerLimits {
   rowsPerHour: number
   /** New collections, identities and series. Default 100. */
   namesPerHour: number
+  /**
+   * Series of consecutive numbers that one token may have in a database and nobody has closed, for
+   * each device that uses it. Default 20.
+   */
+  seriesPerToken: number
 }
 
 export const serverPrefix = z
@@ -163,6 +168,7 @@ export const limits = z.strictObject({
   numbersPerHour: positive(2 ** 53 - 1).default(1_048_576),
   rowsPerHour: positive(2 ** 40, 2 * LIMITS.tokens).default(10_000),
   namesPerHour: positive(2 ** 40).default(100),
+  seriesPerToken: positive(2 ** 40).default(20),
 } satisfies Checks<HandlerLimits>)
 
 const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'is no function')
