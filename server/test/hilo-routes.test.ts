@@ -327,14 +327,14 @@ describe('the largest requests of our client are taken by a server with the smal
     ).toContain(`at most ${LIMITS.tokens} grants`)
   })
 
-  test('the longest address', async () => {
+  testHere('the longest address', async () => {
     const name = encodeURIComponent('€'.repeat(167))
     const address = `/databases/${'d'.repeat(128)}/identity/next?name=${name}|&raft-request-id=${ID}`
     const { ask } = await newHandler({ limits })
     expect((await ask(address, { method: 'POST' })).status).toBe(200)
   })
 
-  test.each(['body', 'url', 'rowsPerHour'] as const)('and %s cannot be less', async (name) => {
+  testHere.each(['body', 'url', 'rowsPerHour'] as const)('and %s cannot be less', async (name) => {
     await expect(newHandler({ limits: { ...limits, [name]: limits[name] - 1 } })).rejects.toThrow(
       `limits.${name}: has to be at least ${limits[name]}`,
     )
