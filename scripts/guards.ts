@@ -548,6 +548,12 @@ export const GUARDS: Guard[] = [
     'H30 a commit to a file that was moved meanwhile has an unknown outcome',
     'server/sqlite-ledger',
   ),
+  guard('H30 a file that was written over takes no commit', 'server/overwritten'),
+  guard('H30 a log is not written into a file that was put in its place', 'server/overwritten'),
+  guard(
+    'H30 the log of a lost file is not written into what stands in its place',
+    'server/overwritten',
+  ),
   guard('H31 a ledger is made only when somebody says so', 'server/cli'),
   guard('H31 in production a ledger has a place that was named', 'server/production'),
   guard('H31 a name that is not listed makes no object', 'server/durable-object/worker'),

@@ -7,6 +7,7 @@ import {
   CounterUnusable,
   CounterWentBack,
   HeldOfAnother,
+  LedgerFileChanged,
   LedgerReplaced,
   LedgerUnavailable,
 } from '../ledger/errors.js'
@@ -196,11 +197,24 @@ export const databaseMissing = (database: string, status: 500 | 503, reason: str
         `Database '${database}' does not exist. ${reason}`,
       )
 
+const FILE_CHANGES: Readonly<Record<LedgerFileChanged['what'], string>> = {
+  moved: 'was moved, replaced or deleted',
+  overwritten: 'was written over',
+  damaged: 'is damaged',
+}
+
 /** Turns any error into an answer. Failures of the server go into the log. */
 export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof HeldOfAnother) return ofAnotherLedger(error.other)
   logFailure(error)
+  if (error instanceof LedgerFileChanged)
+    return tryLater(
+      'database',
+      `The file of this server's ledger ${FILE_CHANGES[error.what]}. Nothing was granted. The log ` +
+        'of this server says what to do. Send the same request again later.',
+      PERSON_RETRY_SECONDS,
+    )
   if (error instanceof LedgerReplaced)
     return tryLater(
       'database',
