@@ -548,7 +548,11 @@ export const GUARDS: Guard[] = [
     'H30 a commit to a file that was moved meanwhile has an unknown outcome',
     'server/sqlite-ledger',
   ),
-  guard('H30 a file that was written over takes no commit', 'server/overwritten'),
+  guard(
+    'H30 a file that was written over takes no commit',
+    'server/overwritten',
+    change('overwritten()', 'seen'),
+  ),
   guard('H30 a log is not written into a file that was put in its place', 'server/overwritten'),
   guard(
     'H30 the log of a lost file is not written into what stands in its place',
@@ -903,6 +907,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H26 a token has a budget', 'server/budgets', 'continue'),
   guard('H26 a token has few series', 'server/series-limits'),
+  guard('H26 an object that rests forgets no budget', 'server/durable-object/worker'),
   guard(
     'H26 the series of a token are counted one after another',
     'server/series-limits',

@@ -161,6 +161,9 @@ const isBusy = (error: unknown): boolean =>
 export function placeOf(file: string, readHeader: () => FileHeader | undefined): () => void {
   const path = realpathSync(file)
   let seen = readHeader()!
+  const overwritten = (): never => {
+    throw new LedgerFileChanged('overwritten', file)
+  }
   /** What the file is now. Another process may be writing it just now: then a second look tells. */
   const laterHeader = () => {
     const found = readHeader()
@@ -174,10 +177,8 @@ export function placeOf(file: string, readHeader: () => FileHeader | undefined):
   const opened = look()
   return () => {
     if (look() !== opened) throw new LedgerFileChanged('moved', file)
-    const header = laterHeader()
     // guard: H30 a file that was written over takes no commit
-    if (!header) throw new LedgerFileChanged('overwritten', file)
-    seen = header
+    seen = laterHeader() ?? overwritten()
   }
 }
 
