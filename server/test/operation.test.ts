@@ -291,6 +291,48 @@ test('a request that trickles in, or promises too much, is answered and cut off'
   ])
 })
 
+test.each([
+  ['UTF-8', Buffer.from('Bearer тайна-and-more-of-it')],
+  ['bytes that are no text', Buffer.from([0x42, 0x20, 0xff, 0xfe, 0x80, 0xc3, 0x28])],
+  ['nothing behind the word', Buffer.from('Bearer')],
+])('an authorization of %s is no token: a refusal, and no line in the log', async (_, value) => {
+  const log = { info: vi.fn(), error: vi.fn() }
+  const options = { databases: ['Shop'], tokens: ['correct-horse-battery'], log }
+  const server = await serve({ create: true, port: 0, dataDir: newFolder(), ...options })
+  onTestFinished(() => server.close())
+  log.info.mockClear()
+  const ask = (line: string, body = '') =>
+    new Promise<string>((resolve) => {
+      let answer = ''
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => {
+        socket.write(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: `)
+        socket.write(value)
+        socket.write(`\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+        socket.write(body)
+      })
+      socket.on('data', (chunk) => (answer += chunk))
+      socket.on('close', () => resolve(answer))
+    })
+  const giveBack = JSON.stringify({
+    tag: 'orders',
+    end: 2,
+    last: 1,
+    token: 't',
+    authorization: 'x',
+  })
+  for (const answer of [
+    await ask(`GET ${NEXT}`),
+    await ask(`POST ${CHECK_IN}`, '{}'),
+    await ask('POST /databases/Shop/hilo/return', giveBack),
+    await ask('GET /metrics'),
+  ]) {
+    expect(answer).toMatch(/^HTTP\/1\.1 403 /)
+    expect(answer).toContain('Authorization: Bearer <token>')
+  }
+  expect(log.error).not.toHaveBeenCalled()
+  expect(log.info).not.toHaveBeenCalled()
+})
+
 test('a client that goes away in the middle of its body is not logged', async () => {
   const log = { info: vi.fn(), error: vi.fn() }
   const server = await serve({ create: true, port: 0, dataDir: newFolder(), log, open: true })

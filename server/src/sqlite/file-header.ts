@@ -48,8 +48,7 @@ export function headerReader(file: string): HeaderReader {
 
 /** Can the file have come from the other state by commits alone? */
 export const isLater = (found: FileHeader | undefined, before: FileHeader): found is FileHeader =>
-  found !== undefined &&
-  found.hasLog &&
+  found?.hasLog === true &&
   found.ledger === before.ledger &&
   found.starts >= before.starts &&
   found.changes >= before.changes
