@@ -17,6 +17,7 @@ const SHARED_POSTGRES = './server/test/shared-postgres.ts'
 /** Files about the handler that run a second time, with the handler in workerd. */
 const IN_WORKERD = [
   'hilo-routes',
+  'series-limits',
   'series-routes',
   ...(isFull ? ['access', 'documents', 'fuzz', 'identity-routes', 'origin', 'wire'] : []),
 ].map((name) => `server/test/${name}.test.ts`)

@@ -553,6 +553,16 @@ export const GUARDS: Guard[] = [
     'H30 a commit to a file that was moved meanwhile has an unknown outcome',
     'server/sqlite-ledger',
   ),
+  guard(
+    'H30 a file that was written over takes no commit',
+    'server/overwritten',
+    change('overwritten()', 'seen'),
+  ),
+  guard('H30 a log is not written into a file that was put in its place', 'server/overwritten'),
+  guard(
+    'H30 the log of a lost file is not written into what stands in its place',
+    'server/overwritten',
+  ),
   guard('H31 a ledger is made only when somebody says so', 'server/cli'),
   guard('H31 in production a ledger has a place that was named', 'server/production'),
   guard('H31 a name that is not listed makes no object', 'server/durable-object/worker'),
@@ -901,6 +911,14 @@ export const GUARDS: Guard[] = [
     'const wanted = [] as const',
   ),
   guard('H26 a token has a budget', 'server/budgets', 'continue'),
+  guard('H26 a token has few series', 'server/series-limits'),
+  guard('H26 an object that rests forgets no budget', 'server/durable-object/worker'),
+  guard(
+    'H26 the series of a token are counted one after another',
+    'server/series-limits',
+    'return work()',
+  ),
+  guard('H26 a page of series has an end', 'server/series-limits'),
   guard(
     "H13 a copy's collections are looked at, whatever else is in its commit",
     'server/ledger/shared-commits',

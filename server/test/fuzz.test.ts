@@ -6,6 +6,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
+import { LIMITS } from '../../src/core/wire.js'
 import { sizeOf } from '../../test/support/sizes.js'
 import { serve } from '../src/index.js'
 import { newFolder } from './folders.js'
@@ -204,7 +205,7 @@ describe.each(isInWorkerd ? [SQLITE] : [SQLITE, POSTGRES])('%s', (_, storage, nu
   test('every answer is documented', { timeout: TIMEOUT }, async () => {
     const log = { info: vi.fn(), error: vi.fn() }
     const { handler } = await newHandler(
-      { log, limits: { body: 2_000, url: 2_000 } },
+      { log, limits: { url: LIMITS.urlLength } },
       await storage(),
     )
     await fc.assert(

@@ -274,20 +274,69 @@ describe('databases and topology', () => {
   })
 })
 
-test('a server that takes few claims at once hears of all that a device holds', async () => {
-  const { ask } = await newHandler({ limits: { batch: 2 } })
-  const grants: { token: string; next: number }[] = []
-  for (const tag of ['a', 'b', 'c', 'd', 'e']) {
-    const claim = json({ claim: randomUUID(), collections: [{ tag, count: 32 }] })
-    const { body } = await ask('/databases/Shop/hilo/next', claim)
-    grants.push({ token: body.collections[0].Token, next: 2 })
+describe('the largest requests of our client are taken by a server with the smallest limits', () => {
+  const TOKEN = { Authorization: 'Bearer the-token-of-one-till' }
+  /** As long as a token can be: it has the name of its collection in it. */
+  const grants = Array.from({ length: LIMITS.tokens }, (_, i) => ({
+    token: `${i}`.padStart(1087, 'x'),
+    next: Number.MAX_SAFE_INTEGER,
+  }))
+  const ledgers = { X: 'x'.repeat(32), Y: 'y'.repeat(32) }
+  const limits = {
+    batch: 1,
+    body: LIMITS.bodyBytes,
+    url: LIMITS.urlLength,
+    rowsPerHour: 2 * LIMITS.tokens,
   }
-  const checkIn = (shown: object[]) =>
-    ask('/databases/Shop/hilo/checkin', json({ id: randomUUID(), grants: shown }))
-  expect(await checkIn(grants)).toMatchObject({
-    status: 200,
-    body: { grants: Array(5).fill({ token: expect.any(String), high: 32 }) },
+  let ask: Ask
+  beforeEach(async () => {
+    const tokens = ['the-token-of-one-till']
+    ask = (await newHandler({ databases: ['Shop'], tokens, limits })).ask
   })
-  const many = Array.from({ length: LIMITS.tokens + 1 }, () => grants[0]!)
-  expect((await checkIn(many)).body.Message).toContain(`at most ${LIMITS.tokens} grants`)
+
+  test('a claim for as many collections as it may have', async () => {
+    const collections = grants.map((grant, i) => ({
+      tag: `${i}`.padStart(501, '"'),
+      count: 1,
+      lastMax: 0,
+      identityPartsSeparator: '/',
+      grants: [grant],
+      ledgers,
+    }))
+    const device = 'Till'.padEnd(LIMITS.nameBytes, '"')
+    const { status, body } = await ask(
+      '/databases/Shop/hilo/next',
+      json({ claim: ID, device, collections }, 'POST', TOKEN),
+    )
+    expect(status).toBe(201)
+    expect(body.collections).toHaveLength(LIMITS.claims)
+    expect(body.collections[99]).toMatchObject({ Low: 1, grants: [{ unknown: true }] })
+  })
+
+  test('a check-in of as many tokens as it may have', async () => {
+    const spent = grants.map(({ token }) => token)
+    expect(await ask(CHECK_IN, json({ id: ID, grants, spent, ledgers }, 'POST', TOKEN))).toEqual(
+      expect.objectContaining({
+        status: 200,
+        body: expect.objectContaining({ grants: grants.map(() => ({ unknown: true })) }),
+      }),
+    )
+    const many = [...grants, grants[0]]
+    expect(
+      (await ask(CHECK_IN, json({ id: ID, grants: many }, 'POST', TOKEN))).body.Message,
+    ).toContain(`at most ${LIMITS.tokens} grants`)
+  })
+
+  testHere('the longest address', async () => {
+    const name = encodeURIComponent('€'.repeat(167))
+    const address = `/databases/${'d'.repeat(128)}/identity/next?name=${name}|&raft-request-id=${ID}`
+    const { ask } = await newHandler({ limits })
+    expect((await ask(address, { method: 'POST' })).status).toBe(200)
+  })
+
+  testHere.each(['body', 'url', 'rowsPerHour'] as const)('and %s cannot be less', async (name) => {
+    await expect(newHandler({ limits: { ...limits, [name]: limits[name] - 1 } })).rejects.toThrow(
+      `limits.${name}: has to be at least ${limits[name]}`,
+    )
+  })
 })

@@ -4,6 +4,7 @@
  */
 import { connect, Server as NetServer } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { LIMITS } from '../../src/core/wire.js'
 import { type HandlerOptions, LedgerUnavailable, serve } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { json, newHandler } from './handlers.js'
@@ -179,13 +180,15 @@ describe('operation', () => {
 
 describe('limits', () => {
   test('a body or a URL that is too large', async () => {
-    const { ask } = await newHandler({ limits: { body: 100, url: 200 } })
-    expect((await ask(CHECK_IN, { method: 'POST', body: 'x'.repeat(101) })).status).toBe(413)
-    const stream = new Blob(['x'.repeat(101)]).stream()
+    const { ask } = await newHandler({ limits: { body: LIMITS.bodyBytes, url: LIMITS.urlLength } })
+    expect(
+      (await ask(CHECK_IN, { method: 'POST', body: 'x'.repeat(LIMITS.bodyBytes + 1) })).status,
+    ).toBe(413)
+    const stream = new Blob(['x'.repeat(LIMITS.bodyBytes + 1)]).stream()
     expect(
       (await ask(CHECK_IN, { method: 'POST', body: stream, duplex: 'half' } as RequestInit)).status,
     ).toBe(413)
-    expect((await ask(`${NEXT}&x=${'x'.repeat(200)}`)).status).toBe(414)
+    expect((await ask(`${NEXT}&x=${'x'.repeat(LIMITS.urlLength)}`)).status).toBe(414)
   })
 
   test('a range that grows by itself stops at the limit', async () => {
@@ -278,7 +281,7 @@ test('a request that trickles in, or promises too much, is answered and cut off'
     send('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: '),
     send(post('Content-Length: 1000')),
     send(post('Content-Length: 1000000000')),
-    send(`${post('Transfer-Encoding: chunked')}20000\r\n${'x'.repeat(0x20000)}\r\n`),
+    send(`${post('Transfer-Encoding: chunked')}50000\r\n${'x'.repeat(0x50000)}\r\n`),
   ])
   expect(answers.map((answer) => answer.slice(0, 12))).toEqual([
     'HTTP/1.1 408',
@@ -286,6 +289,48 @@ test('a request that trickles in, or promises too much, is answered and cut off'
     'HTTP/1.1 413',
     'HTTP/1.1 413',
   ])
+})
+
+test.each([
+  ['UTF-8', Buffer.from('Bearer тайна-and-more-of-it')],
+  ['bytes that are no text', Buffer.from([0x42, 0x20, 0xff, 0xfe, 0x80, 0xc3, 0x28])],
+  ['nothing behind the word', Buffer.from('Bearer')],
+])('an authorization of %s is no token: a refusal, and no line in the log', async (_, value) => {
+  const log = { info: vi.fn(), error: vi.fn() }
+  const options = { databases: ['Shop'], tokens: ['correct-horse-battery'], log }
+  const server = await serve({ create: true, port: 0, dataDir: newFolder(), ...options })
+  onTestFinished(() => server.close())
+  log.info.mockClear()
+  const ask = (line: string, body = '') =>
+    new Promise<string>((resolve) => {
+      let answer = ''
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => {
+        socket.write(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: `)
+        socket.write(value)
+        socket.write(`\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+        socket.write(body)
+      })
+      socket.on('data', (chunk) => (answer += chunk))
+      socket.on('close', () => resolve(answer))
+    })
+  const giveBack = JSON.stringify({
+    tag: 'orders',
+    end: 2,
+    last: 1,
+    token: 't',
+    authorization: 'x',
+  })
+  for (const answer of [
+    await ask(`GET ${NEXT}`),
+    await ask(`POST ${CHECK_IN}`, '{}'),
+    await ask('POST /databases/Shop/hilo/return', giveBack),
+    await ask('GET /metrics'),
+  ]) {
+    expect(answer).toMatch(/^HTTP\/1\.1 403 /)
+    expect(answer).toContain('Authorization: Bearer <token>')
+  }
+  expect(log.error).not.toHaveBeenCalled()
+  expect(log.info).not.toHaveBeenCalled()
 })
 
 test('a client that goes away in the middle of its body is not logged', async () => {

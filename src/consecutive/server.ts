@@ -13,11 +13,14 @@ import type {
   SeriesRequest,
 } from '../core/wire.js'
 import { SERIES_NAME } from '../core/wire.js'
+import { readAnswer } from '../source/answers.js'
 import { requester, type ServerAddress } from '../source/http.js'
 import { isDay } from './ranges.js'
 
 export interface SeriesServer {
-  /** @throws HiloError `server-unreachable`, `server-refused`, `invalid-response` */
+  /**
+   * @throws HiloError `server-unreachable`, `server-refused`, `no-hilo-server`, `invalid-response`
+   */
   begin(request: SeriesRequest): Promise<SeriesAnswer>
   /** @throws HiloError as `begin` */
   checkIn(request: SeriesCheckInRequest): Promise<SeriesCheckInAnswer>
@@ -35,7 +38,8 @@ export function seriesServer(
   const address = `${url}/databases/${encodeURIComponent(database)}/hilo/series`
   return {
     async begin(body) {
-      const answer = readJson<SeriesAnswer>(await request('POST', address, body, NO_SERIES), url)
+      const said = await request('POST', address, body, NO_SERIES)
+      const answer = readAnswer<SeriesAnswer>(said, url, 'series')
       const { series, token, ledger, after, ranges } = answer
       const isSound =
         isSeriesName(series) &&
@@ -44,33 +48,35 @@ export function seriesServer(
         (after === undefined || isMark(Object(after))) &&
         areRanges(ranges)
       if (!isSound) throw invalid(url, answer)
-      const given = { ...(after && { after }), ...(ranges && { ranges }) }
+      const given = {
+        ...(after !== undefined && { after }),
+        ...(ranges !== undefined && { ranges }),
+      }
       return { series, token, ledger, ...given } as SeriesAnswer
     },
     async checkIn(body) {
-      const answer = readJson<{
-        token: unknown
-        ledger: unknown
-        ranges: unknown
-        superseded: unknown
-        unknown: unknown
-        last: unknown
-        handedOver: { last: unknown; heard: unknown } | null | undefined
-      }>(await request('POST', `${address}/checkin`, body), url)
+      const said = await request('POST', `${address}/checkin`, body)
+      const answer = readAnswer<Outcomes>(said, url, 'token', 'superseded', 'unknown')
+      const { handedOver } = answer as { handedOver?: { last: unknown; heard: unknown } | null }
       const isSound =
         (typeof answer.token === 'string' && areRanges(answer.ranges)) ||
         answer.unknown === true ||
         (answer.superseded === true &&
           Number.isSafeInteger(answer.last) &&
-          (answer.handedOver === undefined ||
-            (Number.isSafeInteger(answer.handedOver?.last) &&
-              Number.isSafeInteger(answer.handedOver?.heard))))
+          (handedOver === undefined ||
+            (Number.isSafeInteger(handedOver?.last) && Number.isSafeInteger(handedOver?.heard))))
       // guard: H34 an answer of another ledger, or of none, changes nothing of a series
       if (!isSound || answer.ledger !== body.ledger) throw invalid(url, answer)
       return answer as SeriesCheckInAnswer
     },
   }
 }
+
+/** What the answer to a check-in may have. */
+type Outcomes = Record<
+  'token' | 'ledger' | 'ranges' | 'superseded' | 'unknown' | 'last' | 'handedOver',
+  unknown
+>
 
 const isSeriesName = (series: unknown): boolean =>
   typeof series === 'string' && (/^[A-Z]+$/.test(series) || SERIES_NAME.test(series))
@@ -92,14 +98,6 @@ const areRanges = (ranges: unknown): boolean =>
     ))
 
 const NO_SERIES = 'The server gave no series; ask again later.'
-
-function readJson<T>(body: string, url: string): Partial<T> {
-  try {
-    return Object(JSON.parse(body))
-  } catch {
-    throw invalid(url, body)
-  }
-}
 
 const invalid = (url: string, answer: unknown): HiloError =>
   new HiloError(

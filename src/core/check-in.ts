@@ -117,18 +117,20 @@ export function beginCheckIn(
   const next = new Map<string, number>()
   for (const { token, from } of everything(state))
     if (token) next.set(token, Math.min(from, next.get(token) ?? from))
-  const spent = state.grants.filter((token) => !next.has(token))
+  const isSpent = (token: string) => !next.has(token)
+  const spent = state.grants.filter(isSpent).slice(0, MOST_TOKENS)
   // Between two ledgers the question is whether one follows the other (H34).
   if (next.size + spent.length === 0 && !state.stopped) return { state }
   const request = {
     id,
-    // The next check-in shows the others.
+    // The next check-in shows the others, and tells which others are spent.
     grants: [...next].slice(0, MOST_TOKENS).map(([token, lowest]) => ({ token, next: lowest })),
     spent,
     ...(state.ledgers && { ledgers: state.ledgers }),
   }
   const { isUnheard: _, ...rest } = state
-  return { state: { ...rest, grants: [...next.keys()], checkIn: request }, request }
+  const untold = state.grants.filter(isSpent).slice(MOST_TOKENS)
+  return { state: { ...rest, grants: [...untold, ...next.keys()], checkIn: request }, request }
 }
 
 /**

@@ -264,6 +264,8 @@ interface SeriesClosed {
 /** Answer of `GET /databases/{db}/hilo/series`. */
 export interface SeriesList {
   series: ListedSeries[]
+  /** The next page begins behind it: `?after=`. Absent: this page is the last one. */
+  next?: string
 }
 
 /** Body of `POST /databases/{db}/hilo/series/close`. Its answer is the {@link ListedSeries}. */
@@ -339,6 +341,8 @@ export interface ExplainAnswer {
   series: (Omit<ListedSeries, 'collection' | 'periods' | 'registered' | 'link'> & {
     heard: SeriesPeriod[]
   })[]
+  /** The collection has more series, which were not looked at. */
+  more?: true
 }
 
 /** Body of every refusal. */
@@ -355,7 +359,7 @@ export interface ErrorAnswer {
   Above?: number
 }
 
-/** Collections of a claim. A server may take fewer or more, by `limits.batch`. */
+/** Collections of a claim. */
 export const MOST_CLAIMS = 100
 /** Grant tokens of a request: those that it shows, and as many that are spent. */
 export const MOST_TOKENS = 100
@@ -366,7 +370,11 @@ export const MAX_NAME_BYTES = 128
 export const MAX_PERIOD_BYTES = 64
 export const MAX_REASON_BYTES = 1024
 
-/** How much the parts of a request may have, for both sides. The client has each one alone. */
+/**
+ * How much the parts of a request may have: a client sends no more, and a server that takes less
+ * does not start. So no request is refused for its size each time that it comes again. The client
+ * has each one alone.
+ */
 export const LIMITS = {
   claims: MOST_CLAIMS,
   tokens: MOST_TOKENS,
@@ -374,6 +382,10 @@ export const LIMITS = {
   nameBytes: MAX_NAME_BYTES,
   periodBytes: MAX_PERIOD_BYTES,
   reasonBytes: MAX_REASON_BYTES,
+  /** A claim whose collections have names of 501 quotes, and show tokens with these names. */
+  bodyBytes: 262_144,
+  /** Characters. A database and a collection with the longest names, percent-encoded. */
+  urlLength: 4_096,
 } as const
 
 /** `Type` of a refusal that fewer numbers might not get. */

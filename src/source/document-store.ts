@@ -5,6 +5,7 @@
  */
 import { HiloError } from '../core/errors.js'
 import { type GivenHeaders, plainHeaders } from '../core/headers.js'
+import { parsed } from './answers.js'
 import { refusal } from './http.js'
 
 export type Send = (url: string, init: RequestInit) => Promise<Response>
@@ -76,7 +77,7 @@ export class DocumentStore {
     this.#send = send
   }
 
-  /** @throws HiloError `server-refused`, `invalid-response` */
+  /** @throws HiloError `server-refused`, `no-hilo-server`, `invalid-response` */
   async read(address: string, signal: AbortSignal): Promise<StoredDocument> {
     const [response, oldPrefix] = await Promise.all([
       this.#request(RAVEN_ADDRESS.test(address) ? `${address}&id=${PREFIX_DOCUMENT}` : address, {
@@ -238,20 +239,19 @@ function checkSound({ address, content, version }: StoredDocument, body: string)
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 function parse(body: string, address: string): Record<string, unknown> {
-  try {
-    return Object(JSON.parse(body))
-  } catch {
-    throw noJson(address, body)
-  }
+  const document = parsed(body)
+  if (!document) throw noJson(address, body)
+  return document
 }
 
 /** It comes from somebody else, such as the sign-in page of a hotel's network. */
 const noJson = (address: string, body: string): HiloError =>
-  unusable(address, `it is not JSON: ${body.slice(0, 120)}`, { noAnswer: true })
+  new HiloError('no-hilo-server', unused(address, `it is not JSON: ${body.slice(0, 120)}`), {
+    noAnswer: true,
+  })
 
-const unusable = (address: string, why: string, kind: { noAnswer?: true } = {}): HiloError =>
-  new HiloError(
-    'invalid-response',
-    `The document ${address} cannot be used: ${why}. Nothing was taken.`,
-    kind,
-  )
+const unusable = (address: string, why: string): HiloError =>
+  new HiloError('invalid-response', unused(address, why))
+
+const unused = (address: string, why: string): string =>
+  `The document ${address} cannot be used: ${why}. Nothing was taken.`

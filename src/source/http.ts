@@ -7,6 +7,7 @@ import { HiloError, toFailure } from '../core/errors.js'
 import { isRepeated } from '../core/failures.js'
 import type { GrantedRange } from '../core/state.js'
 import { type ErrorAnswer, TOO_MANY } from '../core/wire.js'
+import { CHECK_ADDRESS, parsed } from './answers.js'
 
 export interface ServerAddress extends Pick<OwnerConfig, 'url' | 'timeout'> {
   credentials?: RequestCredentials | undefined
@@ -18,11 +19,6 @@ export type GetHeaders = () => Promise<Record<string, string>> | Record<string, 
 const LONGEST_WAIT_MS = 3_600_000
 /** A proxy knows nothing of this device's numbers: its pause is advice. */
 const LONGEST_WAIT_OF_STRANGERS_MS = 60_000
-
-/** What to check when something else than a HiLo server seems to be at the address. */
-export const CHECK_ADDRESS =
-  'Check that the server runs, that `url` is right, and that a proxy or dev server in front of ' +
-  'it passes `/databases` on.'
 
 const ASKED_AGAIN = 'It is asked again later.'
 
@@ -188,13 +184,7 @@ function isHiloRefusal(body: string): boolean {
   return typeof Type === 'string' && typeof Message === 'string'
 }
 
-function said(body: string): { [K in keyof ErrorAnswer]?: unknown } {
-  try {
-    return Object(JSON.parse(body))
-  } catch {
-    return {}
-  }
-}
+const said = (body: string): { [K in keyof ErrorAnswer]?: unknown } => parsed(body) ?? {}
 
 function advice(status: number, meaning: string): string {
   if (status === 401 || status === 403)

@@ -19,7 +19,8 @@ import {
 import type { GrantedRange } from '../core/state.js'
 import { isRange } from '../core/stored.js'
 import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
-import { CHECK_ADDRESS, type GetHeaders, requester, type ServerAddress } from './http.js'
+import { invalid, noHiloAnswer, readAnswer } from './answers.js'
+import { type GetHeaders, requester, type ServerAddress } from './http.js'
 import type { Source } from './source.js'
 
 export function ravenSource(
@@ -84,9 +85,9 @@ const isUnknownRoute = (error: unknown): boolean =>
 
 const NUMBER_UNKNOWN = 'Whether a number was taken is unknown: ask again with the same key.'
 
-/** Read the answers to several claims, in their order. @throws HiloError `invalid-response` */
+/** Read the answers to several claims, in their order. @throws HiloError `no-hilo-server` */
 function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
-  const { collections } = readJson<NextManyAnswer>(body, url)
+  const { collections } = readAnswer<NextManyAnswer>(body, url)
   if (!Array.isArray(collections) || collections.length !== wanted.length)
     throw noHiloAnswer(url, 'it does not answer each claim', body)
   return wanted.map((one, i) => (): GrantedRange => {
@@ -113,7 +114,7 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
 export function readGrant(body: string, url: string, target: Target, marked: Mark): GrantedRange {
   const { collection, separator } = target
   const asked = { ...target, collection: marked.tag }
-  const { range } = toGrant(readJson<NextAnswer>(body, url), url, asked, body)
+  const { range } = toGrant(readAnswer<NextAnswer>(body, url), url, asked, body)
   // guard: H37 an answer with another mark is no answer
   if (size(range) !== marked.count) throw ofAnotherClaim(url, body)
   const prefix = collection + separator + range.prefix.slice(collection.length + separator.length)
@@ -153,17 +154,21 @@ function toGrant(
   return { range }
 }
 
-/** @throws HiloError `invalid-response` */
+/** @throws HiloError `no-hilo-server`, `invalid-response` */
 function readIdentity(body: string, url: string): number {
-  const { NewIdentityValue: value } = readJson<{ NewIdentityValue: number }>(body, url)
+  const { NewIdentityValue: value } = readAnswer<{ NewIdentityValue: number }>(
+    body,
+    url,
+    'NewIdentityValue',
+  )
   if (!Number.isSafeInteger(value))
     throw invalid(url, 'NewIdentityValue is no whole number below 2^53', body)
-  return value!
+  return value as number
 }
 
-/** @throws HiloError `invalid-response` */
+/** @throws HiloError `no-hilo-server`, `invalid-response` */
 function readCheckIn(body: string, url: string): CheckInAnswer {
-  const { grants, ledger, serverTag } = readJson<CheckInAnswer>(body, url)
+  const { grants, ledger, serverTag } = readAnswer<CheckInAnswer>(body, url, 'grants')
   return {
     grants: readResults(grants, url, body),
     ...(typeof ledger === 'string' && { ledger, serverTag: String(serverTag) }),
@@ -181,27 +186,10 @@ function readResults(grants: unknown, url: string, body: string): CheckInAnswer[
   return grants
 }
 
-function readJson<T>(body: string, url: string): Partial<T> {
-  try {
-    return Object(JSON.parse(body))
-  } catch {
-    throw noHiloAnswer(url, 'it is not JSON', body)
-  }
-}
-
 /** The answer to a return has no body, or JSON. */
 function checkReturned(body: string, url: string): void {
-  if (body !== '') readJson(body, url)
+  if (body !== '') readAnswer(body, url)
 }
-
-const invalid = (url: string, why: string, body: string): HiloError =>
-  new HiloError('invalid-response', `${noAnswer(url, why, body)} Check that the URL is right.`)
-
-/** It comes from somebody else, such as the sign-in page of a hotel's network. */
-const noHiloAnswer = (url: string, why: string, body: string): HiloError =>
-  new HiloError('no-hilo-server', `${noAnswer(url, why, body)} ${CHECK_ADDRESS}`, {
-    noAnswer: true,
-  })
 
 const ofAnotherClaim = (url: string, body: string): HiloError =>
   noHiloAnswer(
@@ -209,7 +197,3 @@ const ofAnotherClaim = (url: string, body: string): HiloError =>
     'it answers another claim; a cache in front of it seems to ignore the query of addresses',
     body,
   )
-
-const noAnswer = (url: string, why: string, body: string): string =>
-  `${url} gave no HiLo answer: ${why}. It began: ${JSON.stringify(body.slice(0, 120))}. ` +
-  'Nothing was taken.'

@@ -76,14 +76,16 @@ test('offline it rejects at once, asks once, and says that the same key is safe'
   expect(await hilo.nextIdentity('invoices')).toBe(1)
 })
 
-test.each([[{ NewIdentityValue: '7' }], [{}], [{ NewIdentityValue: 2 ** 53 }], [null]])(
-  'an answer of %j is none',
-  async (body) => {
-    const { hilo } = shop.open()
-    shop.answer = () => json(body)
-    await expect(hilo.nextIdentity('invoices')).rejects.toMatchObject({ code: 'invalid-response' })
-  },
-)
+test.each<[object | null, string]>([
+  [{ NewIdentityValue: '7' }, 'invalid-response'],
+  [{ NewIdentityValue: 2 ** 53 }, 'invalid-response'],
+  [{}, 'no-hilo-server'],
+  [null, 'no-hilo-server'],
+])('an answer of %j is none', async (body, code) => {
+  const { hilo } = shop.open()
+  shop.answer = () => json(body)
+  await expect(hilo.nextIdentity('invoices')).rejects.toMatchObject({ code })
+})
 
 test('what the server refuses is told with its status', async () => {
   const { hilo } = shop.open()

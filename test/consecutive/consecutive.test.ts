@@ -349,9 +349,17 @@ inEachStore(() => {
       await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal(code, message))
     })
 
+    test.each([['<!doctype html><title>Sign in</title>'], ['{"login":"https://hotel.example/"}']])(
+      'what a portal answers is no answer: %s',
+      async (body) => {
+        const { receipts } = openTill(shop)
+        shop.answer = () => new Response(body)
+        const error = await receipts.next({ key: 'a' }).catch((thrown) => thrown)
+        expect(error).toEqual(refusal('no-hilo-server', 'Check that the server runs'))
+      },
+    )
+
     test.each([
-      ['no JSON'],
-      ['{}'],
       ['{"series":"b","token":"x"}'],
       ['{"series":"B"}'],
       ['{"series":["B"],"token":"x"}'],

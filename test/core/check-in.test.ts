@@ -124,6 +124,14 @@ describe('a check-in', () => {
       expect(beginCheckIn({ ...state, ranges: [] }, 'k1').request!.spent).toEqual(tokens.slice(8))
       expect(beginCheckIn(state, 'k1').state.grants).toEqual(tokens)
     })
+
+    test('of at most 100 at a time: the next check-in tells the others', () => {
+      const tokens = Array.from({ length: 120 }, (_, i) => `t${i}`)
+      const first = beginCheckIn({ ...emptyState(), grants: tokens }, 'k1')
+      expect(first.request!.spent).toEqual(tokens.slice(0, 100))
+      const told = applyCheckIn(first.state, 'k1', { grants: [] }, 5000)
+      expect(beginCheckIn(told, 'k2').request!.spent).toEqual(tokens.slice(100))
+    })
   })
 
   test('brings back a give-back that had not arrived; the new token keeps it away', () => {

@@ -259,7 +259,7 @@ describe('a store', () => {
     [
       'with something else there',
       new Response('<html>', { headers: { ETag: '"1"' } }),
-      'invalid-response',
+      'no-hilo-server',
       'not JSON',
     ],
     [
@@ -312,7 +312,7 @@ describe('the sign-in page of a network, which answers everything with 200', () 
     await source.claim(target, claimOf(), LONG)
     store.before = (asked) => (asked === method ? page() : undefined)
     const answer = await source.claim(target, claimOf(), LONG)
-    expect(answer).toMatchObject({ failure: { code: 'invalid-response', noAnswer: true } })
+    expect(answer).toMatchObject({ failure: { code: 'no-hilo-server', noAnswer: true } })
     expect(store.max()).toBe(64)
     store.before = () => undefined
     expect(await source.claim(target, claimOf(), LONG)).toMatchObject({

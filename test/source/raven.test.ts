@@ -592,8 +592,15 @@ describe('a check-in', () => {
     ])
   })
 
+  test('takes an answer without grants for that of somebody else', async () => {
+    serve({ login: 'https://hotel.example/' }, { status: 200 })
+    expect(await refusal(source().checkIn(target, request))).toMatchObject({
+      code: 'no-hilo-server',
+      noAnswer: true,
+    })
+  })
+
   test.each<[unknown]>([
-    [{}],
     [{ grants: {} }],
     [{ grants: [null] }],
     [{ grants: [{ token: 't' }] }],

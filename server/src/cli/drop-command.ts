@@ -1,9 +1,11 @@
 /**
  * The command `drop`: forgets a database, or a collection of it. It does nothing without `--yes`.
  */
+
 import type { Command } from 'commander'
 import type { OperatedLedger } from '../http/operated.js'
 import { isOf } from '../ledger/operation.js'
+import { allSeries } from './all-series.js'
 import { operatedCommand } from './flags.js'
 import { operate } from './ledger-commands.js'
 
@@ -48,7 +50,7 @@ async function drop(ledger: OperatedLedger, named: Named, isConfirmed: boolean):
     const names = [...new Set(statuses.map((status) => status.database))].join(', ')
     throw new Error(`There is no ${what}. Databases with collections: ${names || 'none'}.`)
   }
-  const open = (await ledger.series(database)).filter(
+  const open = (await allSeries(ledger, database)).filter(
     (series) => isDropped(series) && series.closed === undefined,
   )
   if (open.length > 0)

@@ -2,9 +2,11 @@
  * `series`: which device holds which series of consecutive numbers, and what a person does with
  * one: closes it, or hands it over to another device.
  */
+
 import type { Command } from 'commander'
 import type { OperatedLedger } from '../http/operated.js'
 import type { Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
+import { allSeries } from './all-series.js'
 import { operatedCommand, readNumber } from './flags.js'
 import { handOverSeries } from './hand-over.js'
 import { type Column, operate, table } from './ledger-commands.js'
@@ -77,7 +79,7 @@ const rangeText = ({ from, to, validUntil }: SeriesRange): string =>
   `${from} to ${to}${validUntil ? ` until ${validUntil}` : ''}`
 
 async function list(ledger: OperatedLedger, database: string, only?: string): Promise<string> {
-  const series = (await ledger.series(database)).filter(
+  const series = (await allSeries(ledger, database)).filter(
     ({ collection }) => only === undefined || collection === only.toLowerCase(),
   )
   return series.length === 0 ? `No series in ${database} yet.\n` : table(COLUMNS, series)

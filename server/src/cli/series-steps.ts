@@ -1,9 +1,11 @@
 /** What a person does with a series of consecutive numbers, and how the command tells of it. */
+
 import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, LIMITS } from '../http/messages.js'
 import type { OperatedLedger } from '../http/operated.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
+import { allSeries } from './all-series.js'
 
 export interface Given {
   close?: string
@@ -140,7 +142,7 @@ export async function find(
   letter: string,
   collection: string | undefined,
 ): Promise<Series> {
-  const found = (await ledger.series(database)).filter(
+  const found = (await allSeries(ledger, database)).filter(
     (each) =>
       [letter, letter.toUpperCase()].includes(each.letter) &&
       (collection === undefined || each.collection === collection.toLowerCase()),

@@ -16,9 +16,10 @@ import type {
 } from '../ledger/ledger.js'
 import { PRUNE_INTERVAL_MS, pruningAt } from '../ledger/prune.js'
 import type { ObjectState } from './cloudflare.js'
+import { storedBudgets } from './kept-budgets.js'
 import { checkWorkerOptions, type HiloWorkerOptions } from './options.js'
 import { PORTS } from './ports.js'
-import { openDurableStore } from './store.js'
+import { openDurableStore, runnerIn } from './store.js'
 
 /** What the owner's own Worker may call on an object. The object knows what time it is. */
 export interface HiloDatabase
@@ -84,9 +85,10 @@ export function hiloDatabase<Env>(
 
 async function openIn({ storage }: ObjectState, options: HiloWorkerOptions): Promise<Opened> {
   const { create, secrets, ledgerLimits, handler } = checkWorkerOptions(options)
-  const store = openDurableStore(storage, { create, secrets })
+  const budgets = storedBudgets(runnerIn(storage))
+  const store = openDurableStore(storage, { create, secrets }, budgets)
   const ledger = createLedger(store, ledgerLimits, new Map())
   // The clock is asked here: while a Worker's modules load, it is 1970.
   if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + PRUNE_INTERVAL_MS)
-  return { ledger, handler: createHandler({ ...handler, ledger }, PORTS) }
+  return { ledger, handler: createHandler({ ...handler, ledger }, { ...PORTS, budgets }) }
 }

@@ -8,13 +8,30 @@ import { type Opening, upgradeSqlite, writeHealth } from '../sql/schema.js'
 import { type Run, runWork, SQLITE, type SqlConnection } from '../sql/statements.js'
 import { sqlStore } from '../sql/store.js'
 import type { ObjectStorage } from './cloudflare.js'
+import type { StoredBudgets } from './kept-budgets.js'
 
-export function openDurableStore(storage: ObjectStorage, opening: Opening): RowStore {
-  const run: Run = ({ text, parameters }) => [...storage.sql.exec(text, ...parameters)]
+export const runnerIn =
+  ({ sql }: ObjectStorage): Run =>
+  ({ text, parameters }) => [...sql.exec(text, ...parameters)]
+
+/** @param budgets are written with each commit */
+export function openDurableStore(
+  storage: ObjectStorage,
+  opening: Opening,
+  budgets?: StoredBudgets,
+): RowStore {
+  const run = runnerIn(storage)
 
   /** The platform keeps answers back until the commit is on disk; this also says so to us. */
   async function commit<T>(step: () => T): Promise<T> {
-    const answer = guard(() => storage.transactionSync(step))
+    const answer = guard(() =>
+      storage.transactionSync(() => {
+        const done = step()
+        budgets?.write()
+        return done
+      }),
+    )
+    budgets?.written()
     await storage.sync().catch(unavailable)
     return answer
   }

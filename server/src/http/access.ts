@@ -32,6 +32,8 @@ export interface Caller {
   database: string
   /** Of the token that it showed: the same for each of its requests, and no secret. */
   name: string | undefined
+  /** How many devices use that token. */
+  devices: number
   /**
    * The gate of every route that reads or writes the ledger: asks whether this is allowed, takes
    * what it costs, waits for its turn, and then does the work. Where the work fails, nothing was
@@ -151,6 +153,7 @@ export function createAccess(
       return {
         database,
         name: token?.name,
+        devices: token?.devices ?? 1,
         refund: (cost) => token && budgets.refund(token, cost),
         async admit({ wanted, cost = {}, units = 1, lane = '' }, work) {
           for (const each of wanted) await allow(request, token, database, each)

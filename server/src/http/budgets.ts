@@ -2,7 +2,8 @@
  * What a token may use in an hour, what is left of it, and what requests cost that move counters.
  * Guarantees that one token, in whosever hands, takes only its part of the server. A budget comes
  * back little by little, and a request for more than a whole one is refused. It is kept in memory,
- * by each process for itself, and so is how far counters have gone, of a bounded number of names.
+ * by each process for itself, or where the place keeps it. How far counters have gone is kept in
+ * memory, of a bounded number of names.
  */
 import { bindingKey } from '../ledger/collections.js'
 import type { CollectionKey, Ledger } from '../ledger/ledger.js'
@@ -23,21 +24,31 @@ export interface Budgets {
   refund(token: FoundToken, cost: Cost): void
 }
 
-/** What is left for a token. */
-type Left = Record<Budget, number> & { at: number }
+/** What is left for a token, since when. In seconds. */
+export type Left = Record<Budget, number> & { at: number }
+
+/** Where budgets outlast the process. Times are those of its clock. */
+export interface KeptBudgets {
+  /** By the name of the token. */
+  read(): Iterable<[string, Left]>
+  /** The object is kept, and changes again. */
+  changed(token: string, left: Left): void
+}
 
 const HOUR_SECONDS = 3_600
 
 /**
  * @param onRefused called with the name of the token
- * @param now seconds; never goes back
+ * @param kept undefined: in memory
+ * @param now seconds. A clock that never goes back means nothing after a start
  */
 export function createBudgets(
   limits: HourlyLimits,
   onRefused: (token: string, budget: Budget) => void,
-  now = () => performance.now() / 1000,
+  kept?: KeptBudgets,
+  now = () => (kept ? Date.now() : performance.now()) / 1000,
 ): Budgets {
-  const lefts = new Map<string, Left>()
+  const lefts = new Map<string, Left>(kept?.read())
   const hourly = (budget: Budget, { devices = 1 }: FoundToken) =>
     limits[`${budget}PerHour`] * devices
 
@@ -50,11 +61,14 @@ export function createBudgets(
       left = { requests: 0, numbers: 0, rows: 0, names: 0, at: at - HOUR_SECONDS }
       lefts.set(token.name, left)
     }
+    // The clock may have been set back.
+    const passed = Math.max(0, at - left.at)
     for (const budget of BUDGETS) {
       const whole = hourly(budget, token)
-      left[budget] = Math.min(whole, left[budget] + (whole * (at - left.at)) / HOUR_SECONDS)
+      left[budget] = Math.min(whole, left[budget] + (whole * passed) / HOUR_SECONDS)
     }
     left.at = at
+    kept?.changed(token.name, left)
     return left
   }
 

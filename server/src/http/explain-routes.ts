@@ -31,7 +31,7 @@ export function explainRoutes({ ledger }: CheckedOptions, access: Access): Hono 
 }
 
 function bodyOf(explanation: Explanation): ExplainAnswer {
-  const { collection, number, id, grants, series } = explanation
+  const { collection, number, id, grants, series, more } = explanation
   return {
     collection,
     number,
@@ -39,6 +39,7 @@ function bodyOf(explanation: Explanation): ExplainAnswer {
     ...(id && { id }),
     grants: grants.map(grantBody),
     series: series.map(seriesBody),
+    ...(more && { more }),
   }
 }
 

@@ -6,11 +6,12 @@ import type { ExplainedGrant, ExplainedSeries, Explanation } from '../ledger/led
 import { visible } from './messages.js'
 
 export function inWords(explanation: Explanation): string {
-  const { database, collection, number, id, grants, series } = explanation
+  const { database, collection, number, id, grants, series, more } = explanation
   const lines = [
     ...(id ? [`${visible(collection)} ${number} of ${database}: ${stateInWords(id)}`] : []),
     ...grants.map((grant) => `  ${grantInWords(number, grant)}`),
     ...series.map((each) => seriesInWords(collection, number, each)),
+    ...(more ? [moreInWords(collection)] : []),
   ]
   if (lines.length > 0) return `${lines.join('\n')}\n`
   return (
@@ -90,6 +91,10 @@ function seriesInWords(collection: string, number: number, found: ExplainedSerie
   const seen = `last heard of ${time(seenAt)}`
   return `${visible(collection)}, series ${series}: ${made}; ${seen}.${more}${over}${doubt}${end}`
 }
+
+const moreInWords = (collection: string): string =>
+  `${visible(collection)} has more series, which were not looked at. Name the one on the document ` +
+  'with --series, or with series= in the address.'
 
 const whose = (device: string): string =>
   device === '' ? 'a device without a name' : visible(device)

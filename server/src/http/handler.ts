@@ -7,7 +7,7 @@ import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { cors } from 'hono/cors'
 import { createAccess, refuseOtherSites } from './access.js'
-import { createBudgets, createCosts } from './budgets.js'
+import { createBudgets, createCosts, type KeptBudgets } from './budgets.js'
 import { documentRoutes } from './document-routes.js'
 import { explainRoutes } from './explain-routes.js'
 import { createGate } from './gate.js'
@@ -30,6 +30,8 @@ export interface Ports {
   /** Called where the options name no log. */
   createLog(): Log
   createMetrics(ledger: WatchedLedger): Metrics
+  /** Absent: each process counts in its memory. */
+  budgets?: KeptBudgets
 }
 
 export type Handler = (request: Request) => Promise<Response>
@@ -41,7 +43,11 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   metrics.budgets(limits)
   const gate = createGate(limits.waiting, (who) => metrics.overBudget(who, 'waiting'))
   metrics.watchQueue(gate)
-  const access = createAccess(checked, createBudgets(limits, metrics.overBudget), gate)
+  const access = createAccess(
+    checked,
+    createBudgets(limits, metrics.overBudget, ports.budgets),
+    gate,
+  )
   const costs = createCosts((key) => checked.ledger.read(key))
   const logFailure = failureLog(checked.log)
   const others = otherLedgers(checked.log)

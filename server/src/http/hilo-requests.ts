@@ -125,13 +125,6 @@ export interface GivenRange extends ReturnedRange {
   authorization?: string | undefined
 }
 
-interface BodyLimits {
-  /** Numbers of one claim. */
-  count: number
-  /** Collections of one claim. */
-  batch: number
-}
-
 const tag = z.string().regex(/\S/)
 
 const grants = z.array(z.object({ token: z.string(), next: z.int().min(0) }))
@@ -174,22 +167,25 @@ const checkInBody = z.object({
   ledgers: ledgers.optional(),
 }) satisfies z.ZodType<CheckInRequest>
 
-/** @throws Refusal */
+/**
+ * @param maxCount numbers of one claim
+ * @throws Refusal
+ */
 export function readClaimBody(
   body: unknown,
-  limits: BodyLimits,
+  maxCount: number,
 ): { id: string; device: string | undefined; ranges: ShowingRange[] } {
   const { data } = claimBody.safeParse(body)
   const shown = data?.collections.reduce((sum, { grants }) => sum + grants.length, 0) ?? 0
-  if (!data || data.collections.length > limits.batch || shown > LIMITS.tokens)
+  if (!data || data.collections.length > LIMITS.claims || shown > LIMITS.tokens)
     throw badRequest(
       'A claim is JSON {"claim": "<uuid>", "collections": [{"tag": "orders", "count": 32}, ' +
-        `…]}, with 1 to ${limits.batch} collections, and at most ${LIMITS.tokens} grants.`,
+        `…]}, with 1 to ${LIMITS.claims} collections, and at most ${LIMITS.tokens} grants.`,
     )
   const id = readId(data.claim, 'claim')
   const ranges = data.collections.map((wanted): ShowingRange => {
     const { tag, count, lastMax, identityPartsSeparator: separator } = wanted
-    const size = () => checkCount(count, limits.count)
+    const size = () => checkCount(count, maxCount)
     const wish = { tag, separator, count: size, lastMax: () => lastMax }
     return { ...readWish(wish), shown: wanted.grants, ledgers: wanted.ledgers }
   })

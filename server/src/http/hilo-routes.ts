@@ -82,7 +82,7 @@ export function hiloRoutes(
     const at = Date.now()
     const caller = access.callerOf(c)
     const { database, name: by } = caller
-    const { id, device, ranges } = readClaimBody(await readJson(c), limits)
+    const { id, device, ranges } = readClaimBody(await readJson(c), limits.count)
     const claims = ranges.map(({ collection, count, lastMax, shown, ledgers }): ClaimRequest => {
       const of = { database, collection, id, by, device, ledgers }
       return { ...of, count, lastMax, serverTag, at, shown }

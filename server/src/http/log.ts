@@ -7,6 +7,7 @@ import type { MiddlewareHandler } from 'hono'
 import {
   CounterUnusable,
   CounterWentBack,
+  LedgerFileChanged,
   LedgerReplaced,
   LedgerUnavailable,
   UpstreamUnavailable,
@@ -84,6 +85,8 @@ export function failureLog(log: Log): FailureLog {
         { reason: error.message, ...more },
         'The server that numbers come from gives none now.',
       )
+    else if (error instanceof LedgerFileChanged)
+      log.error({ reason: error.message, ...more }, "THE LEDGER'S FILE: NOTHING IS GRANTED.")
     else if (error instanceof LedgerReplaced)
       log.error({ reason: error.message, ...more }, 'ANOTHER LEDGER: NOTHING IS GRANTED.')
     else if (error instanceof LedgerUnavailable)

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { LIMITS } from '../../../src/core/wire.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { LEDGER_NAME } from '../ledger/name.js'
+import { MOST_LISTED } from '../ledger/series-pages.js'
 import { text } from './messages.js'
 
 const nothing = z.strictObject({})
@@ -32,6 +33,10 @@ export const OPERATED = checksOf({
   names: nothing,
   renewSecret: nothing,
   series: nothing,
+  seriesPage: z.strictObject({
+    after: z.strictObject({ collection: z.string(), place: z.int().min(0) }).optional(),
+    limit: z.int().min(1).max(MOST_LISTED).optional(),
+  }),
   explain: z.strictObject({
     collection: z.string().min(1),
     number: z.int().min(1),

@@ -93,25 +93,33 @@ export interface Wanted {
 export interface HandlerLimits {
   /** Numbers per claim. Default 1,048,576, where RavenDB's doubling stops. */
   count: number
-  /** Collections of one claim, or documents of one request. Default 100. */
+  /** Documents of one request. Default 100. */
   batch: number
   /**
    * Claims and other requests that are here at a time, and the tokens in them. More are answered
    * 503. One token has a tenth of these places. Default 2,000.
    */
   waiting: number
-  /** Bytes of a request's body. Default 65,536. */
+  /** Bytes of a request's body. At least 262,144: a device may send so many. That is the default. */
   body: number
-  /** Characters of a request's URL. Default 8,192. */
+  /** Characters of a request's URL. At least 4,096. Default 8,192. */
   url: number
   /** What one token may use in an hour: requests. Default 3,600. */
   requestsPerHour: number
   /** Numbers, with those that a claim makes its counter skip. Default 1,048,576. */
   numbersPerHour: number
-  /** Rows that are written, and grant tokens that are shown. Default 10,000. */
+  /**
+   * Rows that are written, and grant tokens that are shown. At least 200: so many has a check-in.
+   * Default 10,000.
+   */
   rowsPerHour: number
   /** New collections, identities and series. Default 100. */
   namesPerHour: number
+  /**
+   * Series of consecutive numbers that one token may have in a database and nobody has closed, for
+   * each device that uses it. Default 20.
+   */
+  seriesPerToken: number
 }
 
 export const serverPrefix = z
@@ -144,22 +152,23 @@ export const databases = z.union(
   'has to be a list of names, or "any"',
 )
 
-const positive = (max: number) =>
+const positive = (max: number, min = 1) =>
   z
     .int('has to be a whole number')
-    .min(1, 'has to be at least 1')
+    .min(min, `has to be at least ${min}`)
     .max(max, `has to be at most ${max}`)
 
 export const limits = z.strictObject({
   count: positive(2 ** 40).default(1_048_576),
-  batch: positive(10_000).default(LIMITS.claims),
+  batch: positive(10_000).default(100),
   waiting: positive(1_000_000).default(2_000),
-  body: positive(2 ** 24).default(65_536),
-  url: positive(65_536).default(8_192),
+  body: positive(2 ** 24, LIMITS.bodyBytes).default(LIMITS.bodyBytes),
+  url: positive(65_536, LIMITS.urlLength).default(8_192),
   requestsPerHour: positive(2 ** 40).default(3_600),
   numbersPerHour: positive(2 ** 53 - 1).default(1_048_576),
-  rowsPerHour: positive(2 ** 40).default(10_000),
+  rowsPerHour: positive(2 ** 40, 2 * LIMITS.tokens).default(10_000),
   namesPerHour: positive(2 ** 40).default(100),
+  seriesPerToken: positive(2 ** 40).default(20),
 } satisfies Checks<HandlerLimits>)
 
 const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'is no function')

@@ -7,10 +7,11 @@ import {
   CounterUnusable,
   CounterWentBack,
   HeldOfAnother,
+  LedgerFileChanged,
   LedgerReplaced,
   LedgerUnavailable,
 } from '../ledger/errors.js'
-import type { ClaimRefusal, ClaimRequest, OtherLedger, Series } from '../ledger/ledger.js'
+import type { ClaimRefusal, ClaimRequest, OtherLedger } from '../ledger/ledger.js'
 import type { FailureLog } from './log.js'
 
 export const RETRY_SECONDS = 1
@@ -102,16 +103,23 @@ export const noSeries = (
       'lists the series of a database.',
   )
 
-export function nameTaken({ letter, collection, device, registeredAt, last, closed }: Series) {
-  const since = new Date(registeredAt).toISOString().slice(0, 10)
-  const end = closed ? `, and ${closed.by} closed it` : ''
-  return refused(
+/** Whose it is, a person sees. */
+export const nameTaken = (name: string, collection: string): Refusal =>
+  refused(
     'conflict',
-    `The series ${letter} of '${collection}' is not free: ${device || 'a device without a name'} ` +
-      `has it since ${since}. The server has heard of ${last} numbers of it${end}. A name is ` +
-      'never given twice: a new till gets a new name. No series was given.',
+    `The series ${name} of '${collection}' is not free: it was given before. A name is never given ` +
+      'twice: a new till gets a new name. No series was given. Who has it, an operator sees with ' +
+      'offline-hilo-server series <database>.',
   )
-}
+
+export const manySeries = (most: number): Refusal =>
+  refused(
+    'limit',
+    `This token has ${most} series that nobody has closed, and may have no more. No series was ` +
+      'given. An operator sees them with offline-hilo-server series <database>, and closes those ' +
+      'that are lost with --close. If several devices use the token, give each one of its own, or ' +
+      'say with the token how many there are ("devices"), or raise limits.seriesPerToken.',
+  )
 
 /** The request is understood, but a limit or the promise of unique numbers forbids it. */
 export const refused = (reason: Reason, message: string) =>
@@ -189,11 +197,24 @@ export const databaseMissing = (database: string, status: 500 | 503, reason: str
         `Database '${database}' does not exist. ${reason}`,
       )
 
+const FILE_CHANGES: Readonly<Record<LedgerFileChanged['what'], string>> = {
+  moved: 'was moved, replaced or deleted',
+  overwritten: 'was written over',
+  damaged: 'is damaged',
+}
+
 /** Turns any error into an answer. Failures of the server go into the log. */
 export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof HeldOfAnother) return ofAnotherLedger(error.other)
   logFailure(error)
+  if (error instanceof LedgerFileChanged)
+    return tryLater(
+      'database',
+      `The file of this server's ledger ${FILE_CHANGES[error.what]}. Nothing was granted. The log ` +
+        'of this server says what to do. Send the same request again later.',
+      PERSON_RETRY_SECONDS,
+    )
   if (error instanceof LedgerReplaced)
     return tryLater(
       'database',

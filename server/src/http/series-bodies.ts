@@ -1,6 +1,8 @@
 /** What the server answers about series, as JSON with times that people read. */
 import type { ListedSeries, SeriesCheckInAnswer } from '../../../src/core/wire.js'
-import type { Series, SeriesResult } from '../ledger/ledger.js'
+import type { Series, SeriesPlace, SeriesResult } from '../ledger/ledger.js'
+import { checkTag, DEFAULT_SEPARATOR } from './messages.js'
+import { badRequest } from './refusals.js'
 
 export const time = (at: number): string => new Date(at).toISOString()
 
@@ -32,6 +34,18 @@ export function listed({
     ...(handedOver && { handedOver: handOverBody(handedOver) }),
     ...(ranges.length > 0 && { ranges: [...ranges] }),
   }
+}
+
+/** As the address of the next page has it. */
+export const placeText = ({ collection, place }: SeriesPlace): string => `${place}.${collection}`
+
+/** @throws Refusal */
+export function readPlace(text: string): SeriesPlace {
+  const [, place, collection] = /^(\d{1,15})\.(.+)$/s.exec(text) ?? []
+  if (collection === undefined)
+    throw badRequest('after is what the page before has as "next". Leave it out for the first one.')
+  checkTag(collection, DEFAULT_SEPARATOR)
+  return { place: Number(place), collection }
 }
 
 /** @param ledger the name that the request has shown: it is that of this ledger */

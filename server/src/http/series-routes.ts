@@ -18,15 +18,32 @@ import {
   type SeriesList,
   type SeriesRequest,
 } from '../../../src/core/wire.js'
+import type { SeriesPageQuestion } from '../ledger/ledger.js'
 import { letterClaim } from '../ledger/series.js'
+import { MOST_LISTED } from '../ledger/series-pages.js'
 import type { Access } from './access.js'
 import { notHandedOver } from './hand-over-words.js'
-import { answer, checkTag, DEFAULT_SEPARATOR, readId, readJson, text } from './messages.js'
+import {
+  answer,
+  checkTag,
+  DEFAULT_SEPARATOR,
+  Parameters,
+  readId,
+  readJson,
+  text,
+} from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import type { OtherLedgers } from './other-ledgers.js'
-import { badRequest, claimRefused, nameTaken, noSeries, quotaReached } from './refusals.js'
-import { listed, resultBody } from './series-bodies.js'
+import {
+  badRequest,
+  claimRefused,
+  manySeries,
+  nameTaken,
+  noSeries,
+  quotaReached,
+} from './refusals.js'
+import { listed, placeText, readPlace, resultBody } from './series-bodies.js'
 
 const ONE_SERIES = { rows: 2, names: 1 }
 
@@ -81,7 +98,7 @@ const handOverBody = closeBody.extend({
 }) satisfies z.ZodType<SeriesHandOverRequest>
 
 export function seriesRoutes(
-  { ledger, nodeTag: serverTag }: CheckedOptions,
+  { ledger, nodeTag: serverTag, limits }: CheckedOptions,
   access: Access,
   metrics: Metrics,
   others: OtherLedgers,
@@ -89,12 +106,16 @@ export function seriesRoutes(
   return new Hono()
     .get('/hilo/series', async (c) => {
       const { database, admit } = access.callerOf(c)
+      const asked = { database, ...readListQuery(new Parameters(c.req.url)) }
       const wanted = [{ action: 'series-list', count: 0 } as const]
-      const series = (await admit({ wanted }, () => ledger.series(database))).map(listed)
-      return answer({ series } satisfies SeriesList)
+      const { series, next } = await admit({ wanted }, () => ledger.seriesPage(asked))
+      return answer({
+        series: series.map(listed),
+        ...(next && { next: placeText(next) }),
+      } satisfies SeriesList)
     })
     .post('/hilo/series', async (c) => {
-      const { database, name: by, admit, refund } = access.callerOf(c)
+      const { database, name: by, devices, admit, refund } = access.callerOf(c)
       const {
         claim,
         collection,
@@ -108,6 +129,7 @@ export function seriesRoutes(
         collection,
         id: claim,
         by,
+        most: limits.seriesPerToken * devices,
         device,
         name,
         ended: ended && { ...ended, letter: ended.series },
@@ -120,7 +142,8 @@ export function seriesRoutes(
       if ('refused' in outcome || outcome.isRepeat) refund(ONE_SERIES)
       if ('other' in outcome) others.note(database, outcome.other)
       if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
-      if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(outcome.by)
+      if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(name!, collection)
+      if ('refused' in outcome && outcome.refused === 'many') throw manySeries(asked.most)
       if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))
       if (!outcome.isRepeat && !outcome.after) metrics.seriesBegan()
       const { name: series, token, after, ranges } = outcome
@@ -173,6 +196,15 @@ export function seriesRoutes(
       if ('refused' in done) throw notHandedOver(done, { letter, ...given })
       return answer(listed(done) satisfies ListedSeries)
     })
+}
+
+/** @throws Refusal */
+function readListQuery(query: Parameters): Omit<SeriesPageQuestion, 'database'> {
+  const limit = query.optional('limit') === undefined ? MOST_LISTED : query.number('limit')
+  if (limit < 1 || limit > MOST_LISTED)
+    throw badRequest(`limit is 1 to ${MOST_LISTED}: so many series has a page.`)
+  const after = query.optional('after')
+  return { limit, after: after === undefined ? undefined : readPlace(after) }
 }
 
 async function readSeriesBody(c: Context): Promise<SeriesRequest> {

@@ -242,6 +242,8 @@ export interface SeriesClaim extends CollectionKey {
   id: string
   /** As of a claim. */
   by?: string | undefined
+  /** So many series that nobody has closed may this token of access have. Default: any number. */
+  most?: number | undefined
   /** The device's name, for people. Empty: it has none. */
   device: string
   /** A name for the series that none has or had. Absent: it is called by its letter. */
@@ -261,7 +263,8 @@ export interface SeriesClaim extends CollectionKey {
 
 /**
  * `letter` counts from 1, which is A. Refusals as for a claim. `taken`: another series has or had
- * the name. `after`: the series was handed over, and goes on after these numbers.
+ * the name. `many`: the token of access has claimed as many that nobody has closed. `after`: the
+ * series was handed over, and goes on after these numbers.
  */
 export type SeriesOutcome =
   | {
@@ -275,7 +278,8 @@ export type SeriesOutcome =
       ranges?: SeriesRange[]
     }
   | ClaimRefusal
-  | { refused: 'taken'; by: Series }
+  | { refused: 'taken' }
+  | { refused: 'many' }
 
 export interface SeriesCheckIn {
   database: string
@@ -449,6 +453,27 @@ export interface Series extends CollectionKey {
   ranges: readonly SeriesRange[]
 }
 
+/** A place in the list of a database's series. */
+export interface SeriesPlace {
+  collection: string
+  /** Of the series in its collection: 1 is A. */
+  place: number
+}
+
+export interface SeriesPageQuestion {
+  database: string
+  /** The page begins behind it. Default: with the first series. */
+  after?: SeriesPlace | undefined
+  /** At most so many, 1 to 100. A page of long series has fewer. Default 100. */
+  limit?: number | undefined
+}
+
+export interface SeriesPage {
+  series: Series[]
+  /** Behind this place there are more. Absent: there are none. */
+  next?: SeriesPlace | undefined
+}
+
 /** Where is this number? */
 export interface NumberQuestion extends CollectionKey {
   number: number
@@ -482,6 +507,8 @@ export interface Explanation extends CollectionKey {
   grants: readonly ExplainedGrant[]
   /** Series of the collection. */
   series: readonly ExplainedSeries[]
+  /** There are more series of the collection, which were not looked at: ask for one by its name. */
+  more?: true
 }
 
 export interface ExplainedGrant {
@@ -695,8 +722,11 @@ export interface SeriesRegister {
    */
   giveRange(gift: SeriesGift): Promise<Series | RangeRefusal>
 
-  /** The series of a database, in the order of their collections and letters. */
+  /** All series of a database, in the order of their collections and letters. */
   series(database: string): Promise<Series[]>
+
+  /** The same in pages: what one request may read. */
+  seriesPage(question: SeriesPageQuestion): Promise<SeriesPage>
 }
 
 /** What an operator sees of a ledger and does with it. */

@@ -4,7 +4,7 @@
  * before is granted again when somebody claims under the name later.
  */
 import { setImmediate } from 'node:timers'
-import { distinct, isSame, keyOf, keyText, lettersOf, normalized } from './collections.js'
+import { distinct, keyOf, keyText, lettersOf, normalized } from './collections.js'
 import { isRestored, type LedgerCore } from './core.js'
 import { toSeries } from './hand-over.js'
 import { periodsIn } from './heard.js'
@@ -15,11 +15,12 @@ import type {
   Explanation,
   NumberQuestion,
   Operation,
+  SeriesPlace,
 } from './ledger.js'
 import { ownName } from './name.js'
 import { raise } from './number-line.js'
 import { prune } from './prune.js'
-import type { Rows, StepResult } from './row-store.js'
+import type { RowStore, Rows, StepResult } from './row-store.js'
 import {
   type CollectionRow,
   freeOf,
@@ -28,6 +29,7 @@ import {
   toStatus,
   withLine,
 } from './rows.js'
+import { readPage } from './series-pages.js'
 
 export function operation({ store, context, change }: LedgerCore): Operation {
   return {
@@ -39,12 +41,13 @@ export function operation({ store, context, change }: LedgerCore): Operation {
       const asked = normalized(unread)
       // A number that is granted meanwhile is told by its grant: the grants are read last.
       const row = await store.readCollection(asked)
-      const series = (await store.readSeries(asked.database)).filter((each) => isSame(each, asked))
+      const { rows: series, next } = await seriesFor(store, asked)
       const grants = await store.readCovering(asked, asked.number)
       return explain(asked, {
         collection: row?.droppedAt === null ? row : undefined,
         grants,
         series,
+        isMore: next !== undefined,
       })
     },
 
@@ -135,20 +138,34 @@ interface Evidence {
   grants: readonly GrantRow[]
   /** Of the collection. */
   series: readonly SeriesRow[]
+  /** It has more. */
+  isMore: boolean
+}
+
+/** Those of a name, or the first of the collection. */
+async function seriesFor(
+  store: RowStore,
+  { database, collection, series }: NumberQuestion,
+): Promise<{ rows: SeriesRow[]; next?: SeriesPlace }> {
+  const key = { database, collection }
+  if (series === undefined)
+    return readPage(store, database, { after: { collection, place: 0 }, collection })
+  const names = new Set([series, series.toUpperCase()])
+  const found = await Promise.all([...names].map((name) => store.findSeries({ ...key, name })))
+  return { rows: found.filter((row) => row !== undefined) }
 }
 
 function explain(asked: NumberQuestion, evidence: Evidence): Explanation {
   const { database, collection, number, series, period } = asked
   const { collection: row, grants } = evidence
-  const isAbout = ({ name }: SeriesRow) =>
-    series === undefined || [series, series.toUpperCase()].includes(name)
   return {
     database,
     collection,
     number,
     ...(series === undefined && row && { id: { ...stateOf(number, row, grants), max: row.max } }),
     grants: series === undefined ? grants.map((grant) => grantOf(number, grant)) : [],
-    series: evidence.series.filter(isAbout).map((each) => inSeries(number, each, period)),
+    series: evidence.series.map((each) => inSeries(number, each, period)),
+    ...(evidence.isMore && { more: true }),
   }
 }
 

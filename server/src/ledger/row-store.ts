@@ -22,6 +22,7 @@ import type {
   IdentityKey,
   LedgerLimits,
   Pruning,
+  SeriesPlace,
 } from './ledger.js'
 import type { NewGrant } from './overlap.js'
 import type {
@@ -51,13 +52,15 @@ export interface RowStore {
    * The newest ten grants that cover a number or did before it came back, the oldest of them first.
    */
   readCovering(key: CollectionKey, number: number): Promise<GrantRow[]>
-  /** Of a database, by collection and letter. */
-  readSeries(database: string): Promise<SeriesRow[]>
+  /** Of a database, by collection and letter: the first behind a place, at most so many. */
+  readSeries(database: string, after: SeriesPlace, limit: number): Promise<SeriesRow[]>
   /** Of a collection: those that were handed over. */
   readHandedOver(key: CollectionKey): Promise<SeriesRow[]>
   findSeries(key: SeriesNameKey): Promise<SeriesRow | undefined>
   /** Of a database. */
   countSeries(database: string): Promise<number>
+  /** Of a database: those that are not closed, and that this token of access has claimed. */
+  countOpenSeries(database: string, by: string): Promise<number>
   /** Databases for which something holds, by name. */
   readDatabases(): Promise<ReadonlyMap<string, DatabaseRow>>
   /** How many collections and identities each database has. */

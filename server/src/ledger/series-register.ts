@@ -16,6 +16,9 @@ import type {
   SeriesClosing,
   SeriesGift,
   SeriesOutcome,
+  SeriesPage,
+  SeriesPageQuestion,
+  SeriesPlace,
   SeriesRange,
   SeriesRegister,
   SeriesRenaming,
@@ -23,7 +26,9 @@ import type {
 import type { Rows, Selection, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
 import { checkInSeries, claimSeries, letterClaim, otherOf } from './series.js'
+import { readPage } from './series-pages.js'
 import type { SharingCore } from './shared-commits.js'
+import { turns } from './turns.js'
 
 type SeriesLetter = CollectionKey & { letter: string }
 
@@ -32,6 +37,8 @@ type Step<T> = (rows: Rows) => StepResult<T> | { select: Selection }
 export function seriesRegister(core: SharingCore): SeriesRegister {
   const { store, context, change, share } = core
   const { tokens } = context
+
+  const inTurn = turns()
 
   const grantOf = async ({ letter, ...key }: SeriesLetter): Promise<string | undefined> =>
     (await store.findSeries({ ...key, name: letter }))?.grant
@@ -47,8 +54,20 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
     return row && toSeries(row)
   }
 
+  async function page({ database, after, limit }: SeriesPageQuestion): Promise<SeriesPage> {
+    const { rows, next } = await readPage(store, database.toLowerCase(), { after, limit })
+    return { series: rows.map(toSeries), ...(next && { next }) }
+  }
+
   return {
-    claimSeries: (request) => claimIn(core, normalized(request)),
+    claimSeries(request) {
+      const claim = normalized(request)
+      const { database, by } = claim
+      const work = () => claimIn(core, claim)
+      // Two that were counted at once would both be the last that is allowed.
+      // guard: H26 the series of a token are counted one after another
+      return by === undefined ? work() : inTurn(`${by} ${database}`, work)
+    },
 
     checkInSeries(request) {
       const checkIn = { ...request, database: request.database.toLowerCase() }
@@ -101,7 +120,17 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
       return 'refused' in done ? done : toSeries(done)
     },
 
-    series: async (database) => (await store.readSeries(database.toLowerCase())).map(toSeries),
+    async series(database) {
+      const all: Series[] = []
+      for (let after: SeriesPlace | undefined; ; ) {
+        const { series, next } = await page({ database, after })
+        all.push(...series)
+        if (!next) return all
+        after = next
+      }
+    },
+
+    seriesPage: page,
   }
 }
 
@@ -110,7 +139,7 @@ async function claimIn(
   claim: SeriesClaim,
 ): Promise<SeriesOutcome> {
   const { limits, tokens } = context
-  const { database, ended } = claim
+  const { database, ended, by, most } = claim
   const token = ended && tokens.read(ended.token, database)
   const ofOwn =
     <T>(step: Step<T>): Step<T | ClaimRefusal> =>
@@ -129,8 +158,11 @@ async function claimIn(
     if (taken) return taken
   }
   const letter = letterClaim(claim)
-  // Two servers may go above the limit by what each of them gives at one moment.
+  // Two servers may go above a limit by what each of them gives at one moment.
   const isFull = (await store.countSeries(database)) >= limits.collections
+  const isMany =
+    by !== undefined && most !== undefined && (await store.countOpenSeries(database, by)) >= most
+  const full = isFull ? 'full' : isMany && 'many'
   const { collection, name } = claim
   const select = {
     collections: [{ database, collection: letter.collection }],
@@ -146,7 +178,7 @@ async function claimIn(
       // A claim that is repeated gets the name that its series has.
       if (known && !rows.selected.series?.includes(known.id))
         return { select: { ...select, series: [...select.series, known.id] } }
-      return claimSeries(rows, claim, token, isFull, context)
+      return claimSeries(rows, claim, token, full, context)
     }),
   })
 }

@@ -8,7 +8,7 @@ import { grantClaims } from './claim.js'
 import { keyText, lettersOf } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
-import { givenTo, handOverOf, toSeries, withLost } from './hand-over.js'
+import { givenTo, handOverOf, withLost } from './hand-over.js'
 import { withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
@@ -56,21 +56,23 @@ export const otherOf = (
 
 /**
  * @param ended the token of the series that the device has ended, as it was read
- * @param isFull the database has as many series as are allowed
+ * @param full the database (`full`) or the token of access (`many`) has as many as are allowed
  */
 export function claimSeries(
   rows: Rows,
   claim: SeriesClaim,
   ended: TokenContent | undefined,
-  isFull: boolean,
+  full: 'full' | 'many' | false,
   context: LedgerContext,
 ): StepResult<SeriesOutcome> {
   const letters = keyText(lettersOf(claim))
   const known = rows.claimed.get(letters)?.get(claim.id)
   // guard: H28 a name is one device's for ever
   if (rows.seriesNamed && rows.seriesNamed.grant !== known?.id)
-    return { answer: { refused: 'taken', by: toSeries(rows.seriesNamed) }, changes: {} }
-  if (isFull && !known)
+    return { answer: { refused: 'taken' }, changes: {} }
+  // guard: H26 a token has few series
+  if (full === 'many' && !known) return { answer: { refused: 'many' }, changes: {} }
+  if (full === 'full' && !known)
     return {
       answer: { refused: 'full', max: rows.collections.get(letters)?.max ?? 0 },
       changes: {},

@@ -56,11 +56,15 @@ function textsIn({ schema }: Naming) {
     covering: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
       WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.first_high >= $3
       ORDER BY t.serial DESC LIMIT 10`,
-    seriesOf: `${series} WHERE t.database = $1 ORDER BY t.tag, t.letter`,
+    seriesOf: `${series} WHERE t.database = $1 AND (t.tag, t.letter) > ($2, $3)
+      ORDER BY t.tag, t.letter LIMIT $4`,
     seriesAt: `${series} WHERE t.database = $1 AND t.tag = $2 AND t.name = $3`,
     handedOver: `${series}
       WHERE t.database = $1 AND t.tag = $2 AND t.hand_overs <> '[]' ORDER BY t.letter`,
     seriesCount: `SELECT count(*) AS "count" FROM ${schema}.hilo_series t WHERE t.database = $1`,
+    openSeriesCount: `SELECT count(*) AS "count" FROM ${schema}.hilo_series t
+      JOIN ${schema}.hilo_grants g ON g.id = t.grant_id
+      WHERE t.database = $1 AND t.closed_at IS NULL AND g.claimed_by = $2`,
     // Grants that may be pruned: those that are settled since `$1`, those not heard of since `$2`.
     oldGrants: `
       SELECT * FROM (${oldGrants(schema, 'issued >= high', '$1')}) AS done
@@ -147,12 +151,15 @@ export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity):
         GRANTS,
         await readAll(texts.covering, database, collection, number),
       ).reverse(),
-    readSeries: (database) => readAll(texts.seriesOf, database),
+    readSeries: (database, { collection, place }, limit) =>
+      readAll(texts.seriesOf, database, collection, place, limit),
     findSeries: async ({ database, collection, name }) =>
       (await readAll<SeriesRow>(texts.seriesAt, database, collection, name))[0],
     readHandedOver: ({ database, collection }) => readAll(texts.handedOver, database, collection),
     countSeries: async (database) =>
       (await readAll<{ count: number }>(texts.seriesCount, database))[0]!.count,
+    countOpenSeries: async (database, by) =>
+      (await readAll<{ count: number }>(texts.openSeriesCount, database, by))[0]!.count,
     readDatabases: async () =>
       toDatabases(await readAll<Setting>(settingsOfDatabases(connection.dialect.schema))),
     readNames: async () => ({

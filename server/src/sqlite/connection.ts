@@ -4,13 +4,18 @@
  * by a second copy of this one.
  */
 import { DatabaseSync } from '@photostructure/sqlite'
-import { identityOf } from './place.js'
+import { type HeaderReader, headerReader } from './file-header.js'
+import { identityOf, refuseOtherLog } from './place.js'
 import type { Sqlite } from './transaction.js'
 
 export interface Connection {
   db: Sqlite
-  /** The last who closes it copies the log into the file, and leaves it empty. */
-  close(): void
+  header: HeaderReader['read']
+  /**
+   * The last who closes it copies the log into the file, and leaves it empty.
+   * @param isLost the log is of another file: then it stays as it is
+   */
+  close(isLost?: boolean): void
 }
 
 export type Connect = (file: string) => Sqlite
@@ -20,6 +25,7 @@ export const connectToRead = (file: string): Sqlite => new DatabaseSync(file, { 
 
 interface Shared {
   db: Sqlite
+  header: HeaderReader
   users: number
 }
 
@@ -41,31 +47,53 @@ export function connectTo(
   const identity = identityOf(file)
   // guard: H30 a process has one connection to a file
   const found = shared.get(identity)
-  const used = found ?? { db: opened(file, prepare, connect), users: 0 }
+  const used = found ?? { ...opened(file, prepare, connect), users: 0 }
   shared.set(identity, used)
   used.users++
   let isClosed = false
   return {
     db: used.db,
-    close() {
+    header: used.header.read,
+    close(isLost = false) {
       if (isClosed) return
       isClosed = true
       if (--used.users > 0) return
       shared.delete(identity)
+      // guard: H30 the log of a lost file is not written into what stands in its place
+      if (isLost) return abandon(used)
       closeLast(used.db)
+      used.header.close()
     },
   }
 }
 
-function opened(file: string, prepare: (db: Sqlite) => void, connect: Connect): Sqlite {
-  const db = connect(file)
+function opened(
+  file: string,
+  prepare: (db: Sqlite) => void,
+  connect: Connect,
+): Pick<Shared, 'db' | 'header'> {
+  const header = headerReader(file)
+  let db: Sqlite | undefined
   try {
+    refuseOtherLog(file, header.read())
+    db = connect(file)
     prepare(db)
-    return db
+    return { db, header }
   } catch (error) {
-    db.close()
+    db?.close()
+    header.close()
     throw error
   }
+}
+
+/** SQLite cannot be told to close a file and leave its log alone. */
+const abandoned: Shared[] = []
+
+/** Nobody closes the connection, not even the end of the process. */
+function abandon(used: Shared): void {
+  if (abandoned.push(used) > 1) return
+  // Node closes what is still open when it ends by itself, and not when it is told to.
+  process.on('exit', (code) => process.exit(code))
 }
 
 function closeLast(db: Sqlite): void {

@@ -1,10 +1,12 @@
 /**
- * Where the file of a SQLite ledger is, on the disk. Guarantees that nobody opens it here but
- * SQLite, and tells when what SQLite has open is not what the next start will find.
+ * Where the file of a SQLite ledger is, on the disk. Guarantees that nobody closes it here while
+ * SQLite has it open, and tells when what SQLite has open is not what the next start will find.
  */
 import { closeSync, fsyncSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { RAISE_FLOORS, RESTORE } from '../ledger/errors.js'
 import { SQLITE_FILE } from '../sql/schema.js'
+import type { FileHeader } from './file-header.js'
 
 /** @throws Error where SQLite would begin a new file, and remove the log of the lost one */
 export function refuseLost(folder: string): void {
@@ -15,8 +17,22 @@ export function refuseLost(folder: string): void {
   if (hasLog && !sizeOf(SQLITE_FILE))
     throw new Error(
       `${join(folder, SQLITE_FILE)} is empty or missing, but ${SQLITE_FILE}-wal has commits of ` +
-        'it. Nothing was changed. Put the file back, or restore a backup and raise its floors. ' +
-        'For a new ledger, name another folder.',
+        `it. Nothing was changed. Put the file back. If it is lost, move the -wal away, ${RESTORE}`,
+    )
+}
+
+/**
+ * SQLite would write the log into the file, and neither would be a ledger any more.
+ * @throws Error where the file was put beside the log of another one
+ */
+export function refuseOtherLog(file: string, header: FileHeader | undefined): void {
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  // guard: H30 a log is not written into a file that was put in its place
+  if (log > 0 && header && !header.hasLog)
+    throw new Error(
+      `${file} was put in the place of another file, and ${file}-wal has commits of that one. ` +
+        'Nothing was changed. Move the -wal and the -shm to another folder, and keep them. The ' +
+        `file is a backup: ${RAISE_FLOORS}`,
     )
 }
 

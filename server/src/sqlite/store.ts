@@ -3,6 +3,7 @@
  * `synchronous = FULL` calls fsync once per commit. Processes on the same machine may share the
  * file: a transaction takes the write lock first, and others wait for it.
  */
+import { randomInt } from 'node:crypto'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { losesCommits } from '../../../src/core/sqlite-version.js'
@@ -12,7 +13,7 @@ import {
   changedBindings,
   refuseBindings,
 } from '../ledger/collections.js'
-import { LedgerUnavailable, reasonOf } from '../ledger/errors.js'
+import { LedgerFileChanged, LedgerUnavailable, RESTORE, reasonOf } from '../ledger/errors.js'
 import type { RowStore } from '../ledger/row-store.js'
 import { type Opening, refuseMissing, SQLITE_FILE, upgradeSqlite } from '../sql/schema.js'
 
@@ -23,6 +24,7 @@ import {
   BUSY_TIMEOUT_MS,
   commitsTo,
   connectionTo,
+  isDamaged,
   isLocked,
   placeOf,
   reader,
@@ -52,8 +54,10 @@ function naming<T>(folder: string, step: () => T): T {
     if (!('code' in (cause as Error))) throw error
     const advice = isLocked(cause)
       ? 'Another program keeps it locked, as a shell in an open transaction does: end that one.'
-      : 'It has to be a folder that this process may write to, with a ' +
-        `${SQLITE_FILE} of its own or none.`
+      : isDamaged(cause)
+        ? `${SQLITE_FILE} is damaged, or no ledger. Nothing was changed. Keep the file and what ` +
+          `is beside it, and ${RESTORE}`
+        : 'It has to be a folder that this process may write to.'
     throw new LedgerUnavailable(
       `The ledger in ${folder} cannot be opened: ${reasonOf(cause)}. ${advice}`,
       { cause },
@@ -95,18 +99,48 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
   const file = join(folder, SQLITE_FILE)
   createMissing(file)
   requireOneName(file)
-  const { db, close } = connectTo(file, (opened) => prepare(opened, folder), connect)
+  const { db, header, close } = connectTo(file, (opened) => prepare(opened, folder), connect)
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    const identity = write(db, () => upgradeSqlite(runIn(db), folder, opening))
+    const identity = write(db, () => {
+      const known = upgradeSqlite(runIn(db), folder, opening)
+      countStart(db)
+      return known
+    })
     // A copy of the file alone, without its log, then knows the tokens that prove it a copy.
     // guard: H20 a copy of the file alone has the secret
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     syncEntries(folder)
-    return { db, identity, commit: commitsTo(db, placeOf(file)), close }
+    const requireInPlace = placeOf(file, header)
+    return {
+      db,
+      identity,
+      commit: commitsTo(db, requireInPlace),
+      close: () => close(isLost(requireInPlace)),
+    }
   } catch (error) {
     close()
     throw error
+  }
+}
+
+/** In the header of the file, where each process finds it without SQLite. */
+function countStart(db: Sqlite): void {
+  const [{ starts, ledger }] = reader<{ starts: number; ledger: number }>(
+    db,
+    `SELECT user_version AS "starts", application_id AS "ledger"
+      FROM pragma_user_version, pragma_application_id`,
+  )() as [{ starts: number; ledger: number }]
+  db.exec(`PRAGMA user_version = ${starts + 1}`)
+  if (ledger === 0) db.exec(`PRAGMA application_id = ${randomInt(1, 2 ** 31)}`)
+}
+
+function isLost(requireInPlace: () => void): boolean {
+  try {
+    requireInPlace()
+    return false
+  } catch (error) {
+    return error instanceof LedgerFileChanged && error.what === 'overwritten'
   }
 }
 

@@ -6,11 +6,12 @@
  */
 import { realpathSync, statSync } from 'node:fs'
 import type { DatabaseSync } from '@photostructure/sqlite'
-import { LedgerUnavailable } from '../ledger/errors.js'
+import { LedgerFileChanged, LedgerUnavailable } from '../ledger/errors.js'
 import type { Identity } from '../sql/schema.js'
 import { writeHealth } from '../sql/schema.js'
 import type { SqlConnection } from '../sql/statements.js'
 import { type Run, runWork, SQLITE } from '../sql/statements.js'
+import { type FileHeader, isLater } from './file-header.js'
 
 export type Sqlite = InstanceType<typeof DatabaseSync>
 
@@ -83,11 +84,19 @@ export function write<T>(db: Sqlite, step: () => T): T {
   })
 }
 
+/** SQLite's texts of the codes 11 and 26. */
+const DAMAGED = ['database disk image is malformed', 'file is not a database']
+
+export const isDamaged = (error: unknown): boolean =>
+  DAMAGED.includes((error as Error | undefined)?.message ?? '')
+
 /** @throws LedgerUnavailable when the disk or another process is in the way */
 function guard<T>(step: () => T): T {
   try {
     return step()
   } catch (error) {
+    if (isDamaged(error))
+      throw new LedgerFileChanged('damaged', 'The file of the ledger', { cause: error })
     if (resultCode(error) in IN_THE_WAY)
       throw new LedgerUnavailable(
         `The ledger's file cannot be used: ${(error as Error).message}.`,
@@ -146,10 +155,20 @@ const isBusy = (error: unknown): boolean =>
 
 /**
  * SQLite goes on writing to a file that was moved or deleted, and the next start reads another.
- * @returns throws LedgerUnavailable when another file stands in its place, or none
+ * @returns throws LedgerFileChanged when another file stands in its place, or none, or somebody has
+ * written over it
  */
-export function placeOf(file: string): () => void {
+export function placeOf(file: string, readHeader: () => FileHeader | undefined): () => void {
   const path = realpathSync(file)
+  let seen = readHeader()!
+  const overwritten = (): never => {
+    throw new LedgerFileChanged('overwritten', file)
+  }
+  /** What the file is now. Another process may be writing it just now: then a second look tells. */
+  const laterHeader = () => {
+    const found = readHeader()
+    return isLater(found, seen) ? found : [readHeader()].find((again) => isLater(again, seen))
+  }
   const look = () =>
     [file, `${path}-wal`]
       .map((name) => statSync(name, { bigint: true, throwIfNoEntry: false }))
@@ -157,11 +176,9 @@ export function placeOf(file: string): () => void {
       .join()
   const opened = look()
   return () => {
-    if (look() !== opened)
-      throw new LedgerUnavailable(
-        `${file}, or its -wal, was moved, replaced or deleted while the server runs. Put it ` +
-          'back, or start the server again. Until then nothing is granted.',
-      )
+    if (look() !== opened) throw new LedgerFileChanged('moved', file)
+    // guard: H30 a file that was written over takes no commit
+    seen = laterHeader() ?? overwritten()
   }
 }
 

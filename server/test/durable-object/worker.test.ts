@@ -310,6 +310,21 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
     expect(new Set(lows).size).toBe(lows.length)
   })
 
+  test('an object that has forgotten its memory knows what a token has used', async () => {
+    const headers = { Authorization: 'Bearer the-token-of-one-till' }
+    const other = { Authorization: 'Bearer the-token-of-another' }
+    const tokens = ['the-token-of-one-till', 'the-token-of-another']
+    const options = { open: false, databases: ['Shop'], tokens, limits: { numbersPerHour: 64 } }
+    const { folder, ...first } = await start({ options })
+    const statusAt = async (url: string, of = headers) =>
+      (await claim(url, 'Shop', 'tag=orders', of)).status
+    expect([await statusAt(first.url), await statusAt(first.url)]).toEqual([201, 201])
+    await first.kill()
+    const { url } = await start({ folder, options })
+    expect(await statusAt(url)).toBe(429)
+    expect(await statusAt(url, other)).toBe(201)
+  })
+
   test('a storage that was put back grants nothing once a device shows it', async () => {
     const first = await start({ options: { operatorToken: TOKEN } })
     const { folder, disk } = first

@@ -127,10 +127,17 @@ export class MemoryStore implements RowStore, MemoryRows {
       .sort((a, b) => a.serial - b.serial)
       .slice(-10)
 
-  readonly readSeries: RowStore['readSeries'] = async (database) =>
-    [...this.series.values()]
+  readonly readSeries: RowStore['readSeries'] = async (database, after, limit) => {
+    const order = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1)
+    return [...this.series.values()]
       .filter((row) => row.database === database)
-      .sort((a, b) => keyText(a).localeCompare(keyText(b)) || a.letter - b.letter)
+      .filter(
+        ({ collection, letter }) =>
+          (order(collection, after.collection) || letter - after.place) > 0,
+      )
+      .sort((a, b) => order(a.collection, b.collection) || a.letter - b.letter)
+      .slice(0, limit)
+  }
 
   readonly readHandedOver: RowStore['readHandedOver'] = async (key) =>
     [...this.series.values()].filter((row) => isSame(row, key) && row.handOvers !== '[]')
@@ -143,6 +150,12 @@ export class MemoryStore implements RowStore, MemoryRows {
 
   readonly countSeries: RowStore['countSeries'] = async (database) =>
     [...this.series.values()].filter((row) => row.database === database).length
+
+  readonly countOpenSeries: RowStore['countOpenSeries'] = async (database, by) =>
+    [...this.series.values()].filter(
+      ({ grant, closedAt, ...row }) =>
+        row.database === database && closedAt === null && this.grants.get(grant)?.claimedBy === by,
+    ).length
 
   readonly readDatabases: RowStore['readDatabases'] = async () =>
     toDatabases([...this.settings].map(([key, value]) => ({ key, value })))

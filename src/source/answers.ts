@@ -1,0 +1,45 @@
+/**
+ * Reads what comes with a status of success. Guarantees that what somebody else answers, such as
+ * the sign-in page of a hotel's network, is `no-hilo-server` whatever was asked: the device then
+ * counts as offline.
+ */
+import { HiloError } from '../core/errors.js'
+
+/** What to check when something else than a HiLo server seems to be at the address. */
+export const CHECK_ADDRESS =
+  'Check that the server runs, that `url` is right, and that a proxy or dev server in front of ' +
+  'it passes `/databases` on.'
+
+/** The fields of a JSON body. Undefined: it is no JSON. */
+export function parsed(body: string): Record<string, unknown> | undefined {
+  try {
+    return Object(JSON.parse(body))
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * @param fields of which each answer has one; none: it may have any
+ * @throws HiloError `no-hilo-server`
+ */
+export function readAnswer<T>(body: string, url: string, ...fields: (keyof T & string)[]) {
+  const answer = parsed(body)
+  if (!answer) throw noHiloAnswer(url, 'it is not JSON', body)
+  if (fields.length > 0 && !fields.some((field) => field in answer))
+    throw noHiloAnswer(url, `it has no ${fields.join(' or ')}`, body)
+  return answer as { [K in keyof T]?: unknown }
+}
+
+export const noHiloAnswer = (url: string, why: string, body: string): HiloError =>
+  new HiloError('no-hilo-server', `${noAnswer(url, why, body)} ${CHECK_ADDRESS}`, {
+    noAnswer: true,
+  })
+
+/** A HiLo server's answer contradicts itself. */
+export const invalid = (url: string, why: string, body: string): HiloError =>
+  new HiloError('invalid-response', `${noAnswer(url, why, body)} Check that the URL is right.`)
+
+const noAnswer = (url: string, why: string, body: string): string =>
+  `${url} gave no HiLo answer: ${why}. It began: ${JSON.stringify(body.slice(0, 120))}. ` +
+  'Nothing was taken.'
