@@ -13,7 +13,9 @@ import {
   identityUrl,
   nextCall,
   nextUrl,
+  returnManyRequest,
   returnRequest,
+  returnUrl,
   type WantedRange,
 } from '../core/requests.js'
 import type { GrantedRange } from '../core/state.js'
@@ -67,6 +69,10 @@ export function ravenSource(
     giveBack: async (target, range) => {
       const { method, url: address, body } = returnRequest(url, target, range)
       checkReturned(await request(method, address, body), url)
+    },
+    giveBackTogether: async (pieces) => {
+      const address = returnUrl(url, pieces[0]!.target.database)
+      checkReturned(await request('POST', address, returnManyRequest(pieces)), url)
     },
     nextIdentity: async (database, name, key) =>
       readIdentity(

@@ -88,9 +88,9 @@ const COUNTS = {
   'release() of 100 collections': {
     'a start, until all are ready': { strict: 3, relaxed: 1, claims: 1, messages: 702 },
     'two minutes after it': { messages: 100, timers: 1 },
-    // Goal: tens of requests.
-    'to its end': { strict: 13, giveBacks: 200, messages: 402 },
-    'two more minutes': { strict: 199, checkIns: 1, messages: 200, timers: 1 },
+    // It asks once whether the server is there.
+    'to its end': { strict: 8, giveBacks: 2, messages: 204 },
+    'two more minutes': { strict: 200, checkIns: 1, messages: 200, timers: 1 },
   },
 } satisfies Record<string, Record<string, Counts>>
 
