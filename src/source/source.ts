@@ -26,6 +26,8 @@ export interface Source {
    * not called. Absent: so it is.
    */
   isPlain?(database: string): boolean
+  /** An earlier page has found it so: that holds until an answer shows otherwise. */
+  wasPlain?(database: string): void
   /**
    * Asks whether the server would take numbers of a collection back now. Gives nothing back.
    * @throws HiloError as `claim`

@@ -492,6 +492,7 @@ export class OwnedCollection {
       })
       const { state, result } = done
       if (refused) this.#notice = unusable(refused)
+      if (state.isPlain) this.#owner.source.wasPlain?.(this.#target.database)
       if (state.answered !== before.answered) this.#heard(state.answered)
       if (state.gaps.drop > before.gaps.drop) this.#notice = DROPPED
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
