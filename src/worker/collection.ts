@@ -286,9 +286,10 @@ export class OwnedCollection {
   }
 
   /** How many numbers are kept when the surplus is set aside to go back. */
-  #keep(store: DeviceStore, { ranges }: DeviceState, reserve: number): number {
-    const mayGoBack = this.#isHeard(store) || ranges.every(({ token }) => token !== undefined)
-    if (!this.#owner.source.giveBack || !mayGoBack) return Number.POSITIVE_INFINITY
+  #keep(store: DeviceStore, state: DeviceState, reserve: number): number {
+    const mayGoBack = this.#isHeard(store) || state.ranges.every(({ token }) => token !== undefined)
+    if (!this.#owner.source.giveBack || !mayGoBack || isKept(store, state, reserve))
+      return Number.POSITIVE_INFINITY
     return store.isDurable ? this.#filledTo(reserve) : 0
   }
 
@@ -534,6 +535,14 @@ export class OwnedCollection {
     return result
   }
 }
+
+/**
+ * A RavenDB takes back only the end of its counter. Once another client has claimed, what is sent
+ * back is a gap; what is stored here serves the next page. Who wants no reserve keeps nothing: two
+ * copies of the device would make the same ids of it, and a RavenDB cannot tell them apart.
+ */
+const isKept = ({ isDurable }: DeviceStore, { isPlain }: DeviceState, reserve: number): boolean =>
+  isDurable && isPlain === true && reserve > 0
 
 function withoutReserve(state: DeviceState): DeviceState {
   const { reserve, ...rest } = state

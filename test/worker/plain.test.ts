@@ -93,3 +93,13 @@ test('that answers GET no more is asked by POST again', async () => {
   await owner.claim(target, 200)
   expect(sent.slice(0, 2)).toEqual(['GET', 'POST'])
 })
+
+test.each([
+  ['keeps what exceeds its reserve: a RavenDB takes back only the end of its counter', 32, 0],
+  ['keeps nothing without a reserve: copies of the device are not found', 0, 84],
+])('a device %s', async (_, reserve, surplus) => {
+  must(await claimIn())
+  const { owner } = ownerIn(world)
+  const { view } = must(await owner.exchange({ ...target, reserve }, exchange(16)))
+  expect(view).toMatchObject({ free: 84, surplus })
+})
