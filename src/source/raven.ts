@@ -29,8 +29,8 @@ export function ravenSource(
   headers: GetHeaders,
 ): Required<Source> {
   const request = requester({ url, timeout, credentials }, headers)
-  /** By database: is it a RavenDB's, which knows claims by GET only? */
-  const plain = new Map<string, boolean>()
+  /** By database: is it a RavenDB's, which knows claims by GET only? It was found here, or before. */
+  const plain = new Map<string, 'found' | 'remembered' | false>()
 
   async function post(wanted: readonly WantedRange[]): Promise<(() => GrantedRange)[]> {
     const { url: address, body } = nextCall(url, wanted, device)
@@ -43,7 +43,7 @@ export function ravenSource(
       // A device that shows a token has got it from a server that knows the route.
       // guard: H25 only who does not know the route is asked by another one
       if (isUnknownRoute(error) && !wanted.some(({ claim }) => claim.shown))
-        plain.set(database, true)
+        plain.set(database, 'found')
       throw error
     }
   }
@@ -57,9 +57,11 @@ export function ravenSource(
       if (isUnknownRoute(error)) plain.set(target.database, false)
       throw error
     })
+    const hasToken = readJson<NextAnswer>(body, url).Token !== undefined
     // guard: H34 who grants with tokens is asked by the route that names its ledger
-    if (readJson<NextAnswer>(body, url).Token !== undefined) return undefined
-    return { ...readGrant(body, url, target, marked), isPlain: true }
+    if (hasToken && plain.get(target.database) === 'remembered') return undefined
+    const grant = readGrant(body, url, target, marked)
+    return hasToken ? grant : { ...grant, isPlain: true }
   }
 
   return {
@@ -77,9 +79,9 @@ export function ravenSource(
           return undefined
         }
       }),
-    isPlain: (database) => plain.get(database) === true,
+    isPlain: (database) => Boolean(plain.get(database)),
     wasPlain(database) {
-      if (!plain.has(database)) plain.set(database, true)
+      if (!plain.has(database)) plain.set(database, 'remembered')
     },
     reach: async (target) => {
       checkReturned(await request('PUT', emptyReturnUrl(url, target)), url)
