@@ -38,6 +38,7 @@ const IN_SQLITE = {
   'a give-back': { statements: 8, commits: 1 },
   'a give-back that is sent again': { statements: 5, commits: 1 },
   '400 give-backs at once': { statements: 16, commits: 2 },
+  'a give-back of ten collections': { statements: 8, commits: 1 },
   "a give-back of RavenDB's client": { statements: 9, commits: 1 },
   'the first number of an identity': { statements: 15, commits: 4 },
   'a number of an identity': { statements: 5, commits: 1 },
@@ -116,6 +117,16 @@ async function costsOf(ask: Ask, seen: string[]): Promise<Table> {
   await counted('a give-back that is sent again', () => giveBack(returned))
   await counted('400 give-backs at once', () =>
     times(400, (i) => giveBack(giveBackOf(grants[i]!, tokens[i]![0]!.token))),
+  )
+  const together = await claim(TEN)
+  await counted('a give-back of ten collections', () =>
+    giveBack(
+      json({
+        returns: together.map(({ Low: last, High: end, Token: token }, i) => {
+          return { tag: TEN[i], end, last, token }
+        }),
+      }),
+    ),
   )
   const last = await plainClaim()
   expect(last.High).toBeGreaterThan(plain.High)

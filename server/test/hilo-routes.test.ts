@@ -14,6 +14,8 @@ const CHECK_IN = '/databases/Shop/hilo/checkin'
 const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
 const OTHER_ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f11'
 
+const ONE_RETURN = { tag: 'orders', end: 32, last: 10, token: 'x' }
+
 let ask: Ask
 beforeEach(async () => {
   vi.useFakeTimers({ now: NOW, toFake: ['Date'] })
@@ -188,11 +190,35 @@ describe('hilo/return', () => {
     expect((await ask(NEXT)).body.Low).toBe(21)
   })
 
+  test('several ranges of several collections come back in one request', async () => {
+    const tags = ['orders', 'Orders', 'invoices']
+    const grants = []
+    for (const [i, tag] of tags.entries()) {
+      const path = `/databases/Shop/hilo/next?tag=${tag}&claim=${ID.slice(0, -1)}${i}`
+      grants.push((await ask(path)).body)
+    }
+    const returns = grants.map(({ Low, High, Token }, i) => ({
+      tag: tags[i],
+      end: High,
+      last: Low - 1,
+      token: Token,
+    }))
+    // One without effect does not hold the others up.
+    returns.splice(1, 0, { tag: 'lines', end: 32, last: 0, token: 'unknown' })
+    const answer = await ask('/databases/Shop/hilo/return', json({ returns }))
+    expect(answer).toMatchObject({ status: 204 })
+    expect((await ask(NEXT)).body.Low).toBe(1)
+    expect((await ask('/databases/Shop/hilo/next?tag=invoices')).body.Low).toBe(1)
+  })
+
   test.each([
     '{',
     '[]',
     '{"tag":"orders","end":32,"last":10}',
     '{"tag":"orders","end":"32","last":10,"token":"x"}',
+    '{"returns":[]}',
+    '{"returns":[{"tag":"orders","end":32,"last":10}]}',
+    JSON.stringify({ returns: Array(LIMITS.tokens + 1).fill(ONE_RETURN) }),
   ])('refuses the body %j', async (body) => {
     expect(await ask('/databases/Shop/hilo/return', { method: 'POST', body })).toMatchObject({
       status: 400,

@@ -111,6 +111,12 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
     json({ tag: 'orders', end: 20, last: 18, token: 'TOKEN' }),
   ],
   [
+    'giveBackWithToken',
+    204,
+    shop('/hilo/return'),
+    json({ returns: [{ tag: 'orders', end: 18, last: 17, token: 'TOKEN' }] }),
+  ],
+  [
     'checkIn',
     200,
     shop('/hilo/checkin'),

@@ -18,7 +18,7 @@ import {
 import type { Instance } from './instance.js'
 import { limited } from './limited.js'
 import type { PageLeases } from './page-leases.js'
-import type { Stock } from './stock.js'
+import { release as releaseTogether, type Used } from './release.js'
 
 export { giveBack } from './give-back.js'
 
@@ -70,33 +70,15 @@ async function filledUp(pageLeases: PageLeases, view: DeviceView): Promise<void>
 
 /** @throws HiloError */
 export async function release(caller: Caller, args: ReleaseArgs): Promise<void> {
+  const { instance, fromFailure, HiloError } = caller
   const { ref, options } = readRelease(args, caller)
-  const one =
-    ref === undefined ? undefined : caller.instance.allocatorOf(ref, options.database).stock
+  const one = ref === undefined ? undefined : instance.allocatorOf(ref, options.database)
   const meaning = 'What was not sent yet stays on this device.'
-  return limited(caller.HiloError, options, meaning, async (ended) => {
-    const all = one ? [] : await everyCollection(caller, options.database)
-    const released = one ? [one] : all.map(({ stock, pageLeases }) => stock ?? pageLeases)
+  return limited(HiloError, options, meaning, async (ended) => {
+    const released = one ? [one] : await everyCollection(caller, options.database)
     ended.throwIfAborted()
-    // A signal for each: Node takes more than ten listeners of one signal for a leak, and warns.
-    const endings = released.map(() => new AbortController())
-    const end = () => {
-      for (const ending of endings) ending.abort(ended.reason)
-    }
-    ended.addEventListener('abort', end)
-    try {
-      await Promise.all(released.map((each, i) => each.release(endings[i]!.signal)))
-    } finally {
-      // While the storage hangs, this runs again and again.
-      ended.removeEventListener('abort', end)
-    }
+    await releaseTogether(released, instance.context, fromFailure, ended)
   })
-}
-
-/** `stock`: the page may hold numbers of it. */
-interface Used {
-  pageLeases: PageLeases
-  stock?: Stock
 }
 
 /**

@@ -191,34 +191,31 @@ export class PageLeases {
     if (ranges.length > 0) this.#giveBack(ranges)
   }
 
-  /**
-   * Gives everything back that the page and the device hold.
-   * @param ended aborted when nobody waits any more
-   * @throws HiloError
-   */
-  async release(ended?: AbortSignal): Promise<void> {
-    const { page, link, newExchange } = this.#context
+  /** Parks all that the page holds, so that the owner can give it back. @throws HiloError */
+  async beginRelease(): Promise<void> {
     giveUp(this.#page)
     this.#releases++
-    try {
-      const failure = await this.exchange(0, false)
-      if (failure) throw fromFailure(failure)
-      const id = newExchange()
-      const early = ended && { call: id, ended }
-      const answer = await link.call('release', [this.target, { page, id }], early)
-      this.observe(answer.view)
-      if ('failure' in answer) throw fromFailure(answer.failure)
-    } finally {
-      this.#releases--
-    }
+    const failure = await this.exchange(0, false)
+    if (failure) throw fromFailure(failure)
+  }
+
+  /** After each `beginRelease`, however it ended. */
+  endRelease(): void {
+    this.#releases--
   }
 
   async close(): Promise<void> {
     if (this.#page.copies && this.#keepsNothing() && this.#context.isOnline())
-      await this.release().catch(() => {})
+      await this.#release().catch(() => {})
     giveUp(this.#page)
     // If all of it is in notes, the next page settles them.
     if (!isAllLeft(this.#page) || this.offers.length > 0) await this.exchange(0)
+  }
+
+  async #release(): Promise<void> {
+    const { page, link, newExchange } = this.#context
+    await this.beginRelease()
+    await link.call('release', [[this.target], { page, id: newExchange() }])
   }
 
   /** What this page would set aside during a release, the release would not send. */

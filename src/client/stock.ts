@@ -165,12 +165,17 @@ export class Stock {
     this.#pageLeases.exit()
   }
 
-  /** @throws HiloError */
-  release(ended: AbortSignal): Promise<void> {
+  /** As its page leases do. @throws HiloError */
+  beginRelease(): Promise<void> {
     this.#forgetPace()
     this.mode = released(this.mode)
+    return this.#pageLeases.beginRelease()
+  }
+
+  endRelease(): void {
+    this.#pageLeases.endRelease()
     // It ended the repetitions of a claim that callers wait for.
-    return this.#pageLeases.release(ended).finally(() => this.retryNow())
+    this.retryNow()
   }
 
   /** The page is closed: its signal is aborted. */

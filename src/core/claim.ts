@@ -85,7 +85,7 @@ function inBurst({ leases }: DeviceState, age = BURST_MS): number {
 export function addGrant(
   state: DeviceState,
   claimId: string,
-  { range, ledger }: GrantedRange,
+  { range, ledger, isPlain }: GrantedRange,
   date: number,
 ): DeviceState {
   // guard: H11 a grant is added once
@@ -98,7 +98,7 @@ export function addGrant(
   // guard: H11 an answer that came before is not added again
   if (!range.token && range.from <= state.issued && !isFromNewNode(state, range))
     return dropClaim(state, claimId)
-  const { claim: _, ...rest } = state
+  const { claim: _, isPlain: _before, ...rest } = state
   const clash = heldRanges(state).find(
     (other) => overlaps(other, range) && !wasReturned(state, other),
   )
@@ -120,6 +120,7 @@ export function addGrant(
     nodes: [...new Set([...(state.nodes ?? []), nodeOf(range)])].slice(0, 2),
     sinceGrant: { at: date, issued: recent(state, date) },
     ...(ledger && { ledgers: { ...state.ledgers, [range.serverTag]: ledger } }),
+    ...(isPlain && { isPlain }),
     grants: range.token ? [...state.grants, range.token].slice(-MAX_GRANTS) : state.grants,
   }
 }

@@ -176,10 +176,14 @@ export interface Owner {
    */
   reserve(call: string, wanted: readonly Wanted[]): Promise<Answer<object>[]>
   /**
-   * Sends every free number back to the server. When it cannot be reached, all stay. `request.id`
-   * names this call, for `cancel`.
+   * Sends every free number of these collections back to the server. When it cannot be reached, all
+   * stay. `request.id` names this call, for `cancel`.
+   * @returns one answer for each, in their order
    */
-  release(target: Target, request: Pick<Exchange, 'page' | 'id'>): Promise<Answer<object>>
+  release(
+    targets: readonly Target[],
+    request: Pick<Exchange, 'page' | 'id'>,
+  ): Promise<Answer<object>[]>
   /** Drops what the first of two ledgers granted, and goes on with the second (H34). */
   startOver(target: Target): Promise<Answer<object>>
   /** Nobody waits for this `reserve` or `release` any more: it begins nothing new. */

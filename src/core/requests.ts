@@ -6,7 +6,7 @@ import type { Target } from './contract.js'
 import type { Mark } from './mark.js'
 import type { Range } from './range.js'
 import type { DeviceClaim } from './state.js'
-import type { NextManyRequest, ReturnRequest } from './wire.js'
+import type { NextManyRequest, ReturnManyRequest, ReturnRequest } from './wire.js'
 
 /**
  * The claim of our server: of one collection, or of several of one database, which all have one id.
@@ -74,16 +74,35 @@ export function nextUrl(
  * grant token goes back to our server, as JSON in the body; one without to a RavenDB, in the query.
  */
 export function returnRequest(url: string, target: Target, range: Range): ReturnCall {
-  const { database, collection: tag } = target
-  const [end, last] = [range.to, range.from - 1]
-  if (range.token === undefined)
-    return { method: 'PUT', url: hiloUrl(url, target, 'return', { tag, end, last }) }
-  return {
-    method: 'POST',
-    url: `${databaseUrl(url, database)}/hilo/return`,
-    body: { tag, end, last, token: range.token },
-  }
+  const { token } = range
+  const returned = returnedRange(target, range)
+  return token === undefined
+    ? { method: 'PUT', url: hiloUrl(url, target, 'return', returned) }
+    : { method: 'POST', url: returnUrl(url, target.database), body: { ...returned, token } }
 }
+
+/** The same of several ranges of one database, which all have grant tokens. */
+export const returnManyRequest = (pieces: readonly ReturnedPiece[]): ReturnManyRequest => ({
+  returns: pieces.map(({ target, range }) => ({
+    ...returnedRange(target, range),
+    token: range.token!,
+  })),
+})
+
+/** A range that goes back, of its collection. */
+export interface ReturnedPiece {
+  target: Target
+  range: Range
+}
+
+export const returnUrl = (url: string, database: string): string =>
+  `${databaseUrl(url, database)}/hilo/return`
+
+const returnedRange = ({ collection: tag }: Target, { from, to: end }: Range) => ({
+  tag,
+  end,
+  last: from - 1,
+})
 
 /**
  * A return of no numbers, which every server ignores. RavenDB's own client sends it when it closes

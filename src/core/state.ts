@@ -123,6 +123,8 @@ export interface DeviceState {
   former?: readonly string[]
   /** In memory, because the storage did not open in time: no token is shown (H35). */
   isApart?: true
+  /** As the last {@link GrantedRange} said: the next page asks in the same way. */
+  isPlain?: true
   /** Everything was given back: nothing is claimed before an app asks for numbers again. */
   isReleased?: true
 }
@@ -181,6 +183,8 @@ export interface GrantedRange {
   results?: CheckInAnswer['grants']
   /** The name of the ledger that grants. Absent: it has none. */
   ledger?: string
+  /** By a RavenDB, which knows claims by GET only. */
+  isPlain?: true
 }
 
 export const STATE_VERSION = 1

@@ -55,6 +55,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     isUnheard,
     isReleased,
     isApart,
+    isPlain,
     ledgers,
     stopped,
     followed,
@@ -86,7 +87,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     grants.every(isText) &&
     (checkedIn === undefined || isTime(checkedIn)) &&
     (answered === undefined || isText(answered)) &&
-    [isUnheard, isReleased, isApart].every((is) => is === undefined || is === true) &&
+    [isUnheard, isReleased, isApart, isPlain].every((is) => is === undefined || is === true) &&
     (ledgers === undefined || (isObject(ledgers) && Object.values(ledgers).every(isText))) &&
     [stopped, followed].every((each) => each === undefined || isStop(each)) &&
     (former === undefined || (Array.isArray(former) && former.every(isText)))

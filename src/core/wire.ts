@@ -70,13 +70,22 @@ export interface NextManyAnswer {
  * back. The token stands in the body, because proxies write addresses into their logs. A body of
  * plain text needs no preflight, so a page can send it while it closes.
  */
-export interface ReturnRequest {
+export interface ReturnRequest extends ReturnedRange {
+  /** As the header says it, which a page that closes cannot send to another origin. */
+  authorization?: string | undefined
+}
+
+/** The same of several grants of one database, in one request. */
+export interface ReturnManyRequest {
+  /** At most {@link MOST_TOKENS}. Each comes back, or has no effect, apart from the others. */
+  returns: ReturnedRange[]
+}
+
+export interface ReturnedRange {
   tag: string
   end: number
   last: number
   token: string
-  /** As the header says it, which a page that closes cannot send to another origin. */
-  authorization?: string | undefined
 }
 
 /**
@@ -361,7 +370,7 @@ export interface ErrorAnswer {
 
 /** Collections of a claim. */
 export const MOST_CLAIMS = 100
-/** Grant tokens of a request: those that it shows, and as many that are spent. */
+/** Grant tokens of a request: those that it shows or returns, and as many that are spent. */
 export const MOST_TOKENS = 100
 /** Periods of a series in one check-in. */
 export const MOST_PERIODS = 100

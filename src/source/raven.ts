@@ -13,10 +13,12 @@ import {
   identityUrl,
   nextCall,
   nextUrl,
+  returnManyRequest,
   returnRequest,
+  returnUrl,
   type WantedRange,
 } from '../core/requests.js'
-import type { GrantedRange } from '../core/state.js'
+import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import { isRange } from '../core/stored.js'
 import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
 import { invalid, noHiloAnswer, readAnswer } from './answers.js'
@@ -28,30 +30,47 @@ export function ravenSource(
   headers: GetHeaders,
 ): Required<Source> {
   const request = requester({ url, timeout, credentials }, headers)
-  /** Databases of a RavenDB, which knows claims by GET only. */
-  const plain = new Set<string>()
+  /** By database: is it a RavenDB's, which knows claims by GET only? It was found here, or before. */
+  const plain = new Map<string, 'found' | 'remembered' | false>()
 
   async function post(wanted: readonly WantedRange[]): Promise<(() => GrantedRange)[]> {
     const { url: address, body } = nextCall(url, wanted, device)
+    const { database } = wanted[0]!.target
     try {
-      return readGrants(await request('POST', address, body), url, wanted)
+      const grants = readGrants(await request('POST', address, body), url, wanted)
+      plain.set(database, false)
+      return grants
     } catch (error) {
       // A device that shows a token has got it from a server that knows the route.
       // guard: H25 only who does not know the route is asked by another one
       if (isUnknownRoute(error) && !wanted.some(({ claim }) => claim.shown))
-        plain.add(wanted[0]!.target.database)
+        plain.set(database, 'found')
       throw error
     }
   }
 
+  /** @returns nothing if it is no RavenDB any more that answers */
+  async function get(target: Target, claim: DeviceClaim): Promise<GrantedRange | undefined> {
+    const { id, lastBatchSize, lastMax } = claim
+    const marked = mark(target.collection, lastBatchSize, id)
+    const address = nextUrl(url, target, marked, lastMax, id)
+    const body = await request('GET', address).catch((error) => {
+      if (isUnknownRoute(error)) plain.set(target.database, false)
+      throw error
+    })
+    const hasToken = readJson<NextAnswer>(body, url).Token !== undefined
+    // guard: H34 who grants with tokens is asked by the route that names its ledger
+    if (hasToken && plain.get(target.database) === 'remembered') return undefined
+    const grant = readGrant(body, url, target, marked)
+    return hasToken ? grant : { ...grant, isPlain: true }
+  }
+
   return {
     async claim(target, claim) {
-      const wanted = { target, claim }
-      if (claim.shown || !plain.has(target.database)) return (await post([wanted]))[0]!()
-      const { id, lastBatchSize, lastMax } = claim
-      const marked = mark(target.collection, lastBatchSize, id)
-      const address = nextUrl(url, target, marked, lastMax, id)
-      return readGrant(await request('GET', address), url, target, marked)
+      const isPlain = plain.get(target.database) && !claim.shown
+      const grant = isPlain ? await get(target, claim) : undefined
+      // The same claim gets the same grant, by either route of our server.
+      return grant ?? (await post([{ target, claim }]))[0]!()
     },
     claimTogether: async (wanted) =>
       (await post(wanted)).map((read) => {
@@ -61,13 +80,20 @@ export function ravenSource(
           return undefined
         }
       }),
-    isPlain: (database) => plain.has(database),
+    isPlain: (database) => Boolean(plain.get(database)),
+    wasPlain(database) {
+      if (!plain.has(database)) plain.set(database, 'remembered')
+    },
     reach: async (target) => {
       checkReturned(await request('PUT', emptyReturnUrl(url, target)), url)
     },
     giveBack: async (target, range) => {
       const { method, url: address, body } = returnRequest(url, target, range)
       checkReturned(await request(method, address, body), url)
+    },
+    giveBackTogether: async (pieces) => {
+      const address = returnUrl(url, pieces[0]!.target.database)
+      checkReturned(await request('POST', address, returnManyRequest(pieces)), url)
     },
     nextIdentity: async (database, name, key) =>
       readIdentity(

@@ -4,7 +4,7 @@
  */
 import type { Target } from '../core/contract.js'
 import type { Range } from '../core/range.js'
-import type { WantedRange } from '../core/requests.js'
+import type { ReturnedPiece, WantedRange } from '../core/requests.js'
 import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../core/wire.js'
 
@@ -26,6 +26,8 @@ export interface Source {
    * not called. Absent: so it is.
    */
   isPlain?(database: string): boolean
+  /** An earlier page has found it so: that holds until an answer shows otherwise. */
+  wasPlain?(database: string): void
   /**
    * Asks whether the server would take numbers of a collection back now. Gives nothing back.
    * @throws HiloError as `claim`
@@ -38,6 +40,12 @@ export interface Source {
    * @throws HiloError as `claim`
    */
   giveBack?(target: Target, range: Range): Promise<void>
+  /**
+   * As `giveBack`, for several ranges of one database in one request. All have tokens. Absent: each
+   * is given back alone.
+   * @throws HiloError as `claim`; each range may have come back
+   */
+  giveBackTogether?(pieces: readonly ReturnedPiece[]): Promise<void>
   /**
    * Shows the tokens of all grants that this device holds numbers of. Absent where grants have no
    * tokens; called only when there are some.

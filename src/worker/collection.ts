@@ -28,7 +28,7 @@ import type { ClaimRequests } from './claim-requests.js'
 import { Claims, SWITCHED_OFF } from './claims.js'
 import type { CollectionContext, OwnerContext } from './context.js'
 import { DeadPages } from './dead-pages.js'
-import { CANCELLED, giveEverythingBack } from './give-back.js'
+import { CANCELLED } from './give-back.js'
 import { Waiting } from './waiting.js'
 
 /** What a transaction gives a page, and what it found that this owner has to do. */
@@ -38,13 +38,14 @@ type Given = Exchanged & { pages: Set<string>; isDue: boolean }
 const ASK_MS = 1_000
 
 export class OwnedCollection {
+  readonly context: CollectionContext
+  /** Of the collection's database. */
+  readonly checkIns: CheckIns
   readonly #owner: OwnerContext
-  readonly #context: CollectionContext
   readonly #target: Target
   readonly #key: StoreKey
   readonly #callbacks: OwnerCallbacks
   readonly #claims: Claims
-  readonly #checkIns: CheckIns
   readonly #deadPages: DeadPages
   /** Exchanges that wait for their turn, for a claim, and for the first check-in. */
   readonly #arrived = new Waiting<Given>()
@@ -85,7 +86,7 @@ export class OwnedCollection {
     this.#target = target
     this.#callbacks = callbacks
     this.#shared = { free: 0, reserve: target.reserve, surplus: 0, gaps: emptyState().gaps }
-    this.#context = {
+    this.context = {
       owner,
       target,
       name: nameOf(key),
@@ -93,11 +94,11 @@ export class OwnedCollection {
       updateAndLease: (change) => this.#updateAndLease(change, this.#waiting),
       checkedIn: (change) => this.#updateAndLease(change, this.#starting),
       reportIn: () => this.#reportIn,
-      checkIn: () => checkIns.ask(this.#context),
+      checkIn: () => checkIns.ask(this.context),
       asks: (state) => (this.#mayAsk || this.#isAsking) && this.#hasToAsk(state),
       notify: () => this.#notify(),
     }
-    this.#claims = new Claims(this.#context, requests, (missing) => {
+    this.#claims = new Claims(this.context, requests, (missing) => {
       const { free, reserve, isReleased } = this.#shared
       // A `reserve(4_000)` that failed leaves 4,000 missing. Were they all claimed here, a page at
       // rest would give back what exceeds its reserve of 200, they would be missing again, and
@@ -107,15 +108,15 @@ export class OwnedCollection {
       if (want > free && !isReleased) this.#claims.askInBackground(want)
       this.#notify()
     })
-    this.#checkIns = checkIns
-    checkIns.join(this.#context)
+    this.checkIns = checkIns
+    checkIns.join(this.context)
     this.#deadPages = new DeadPages(owner, async (dead) => {
       const holders = await this.#update((before) => {
         const state = writeOffPages(before, dead)
         return [state, pagesOf(state)]
       })
       this.#notify()
-      if (dead.size > 0) this.#checkIns.retryNow()
+      if (dead.size > 0) this.checkIns.retryNow()
       return holders
     })
   }
@@ -164,20 +165,21 @@ export class OwnedCollection {
     })
   }
 
-  release(
-    request: Pick<Exchange, 'page' | 'id'>,
-    isCancelled: () => boolean,
-  ): Promise<Answer<object>> {
+  /** Once it has resolved, nothing is claimed any more. */
+  beginRelease(): Promise<Answer<object>> {
     return this.#answer(async () => {
       if (!this.#owner.isOnline()) return { failure: SWITCHED_OFF }
       await this.#untilOpen()
       // guard: H25 all tabs know that everything was released
       await this.#update((state) => [{ ...state, isReleased: true }, undefined])
       await this.#claims.finish()
-      const failure = await this.#checkIns.apart(() =>
-        giveEverythingBack(this.#context, request, isCancelled),
-      )
-      this.#checkIns.retryNow()
+      return {}
+    })
+  }
+
+  /** @param failure why not everything was given back */
+  endRelease(failure: Failure | undefined): Promise<Answer<object>> {
+    return this.#answer(async () => {
       if (failure) {
         await this.#update((state) => [asked(state), undefined])
         return { failure }
@@ -216,7 +218,7 @@ export class OwnedCollection {
   async #move(): Promise<void> {
     await this.#update((state) => [{ ...state }, undefined])
     this.#notify()
-    this.#checkIns.retryNow()
+    this.checkIns.retryNow()
     // The page was to give back all that it had in memory.
     await this.parkExcess()
   }
@@ -263,7 +265,7 @@ export class OwnedCollection {
   /** The network may be back: failed requests are sent again now. */
   retryNow(): void {
     this.#claims.retryNow()
-    this.#checkIns.networkMayBeBack()
+    this.checkIns.networkMayBeBack()
     this.#owner.run(this.#topUpInAdvance())
     this.#notify()
   }
@@ -284,9 +286,10 @@ export class OwnedCollection {
   }
 
   /** How many numbers are kept when the surplus is set aside to go back. */
-  #keep(store: DeviceStore, { ranges }: DeviceState, reserve: number): number {
-    const mayGoBack = this.#isHeard(store) || ranges.every(({ token }) => token !== undefined)
-    if (!this.#owner.source.giveBack || !mayGoBack) return Number.POSITIVE_INFINITY
+  #keep(store: DeviceStore, state: DeviceState, reserve: number): number {
+    const mayGoBack = this.#isHeard(store) || state.ranges.every(({ token }) => token !== undefined)
+    if (!this.#owner.source.giveBack || !mayGoBack || isKept(store, state, reserve))
+      return Number.POSITIVE_INFINITY
     return store.isDurable ? this.#filledTo(reserve) : 0
   }
 
@@ -324,7 +327,7 @@ export class OwnedCollection {
   /** No caller waits, so it looks first whether a check-in or killed pages bring numbers back. */
   async #topUpInAdvance(): Promise<void> {
     await this.#deadPages.idle()
-    await this.#checkIns.idle()
+    await this.checkIns.idle()
     this.#topUp()
   }
 
@@ -357,7 +360,7 @@ export class OwnedCollection {
   }
 
   #hasToAsk(state: DeviceState): boolean {
-    return asksFirst(state, this.#owner.answers[this.#context.name], this.#claims.own)
+    return asksFirst(state, this.#owner.answers[this.context.name], this.#claims.own)
   }
 
   /**
@@ -393,7 +396,7 @@ export class OwnedCollection {
   async #checkInFirst(): Promise<void> {
     // guard: H32 a claim of an earlier session does not hide a copy
     if (await this.#update((state) => [state, claimsFirst(state)])) await this.#claims.ask(0)
-    await this.#context.checkIn()
+    await this.context.checkIn()
   }
 
   #lease(
@@ -419,8 +422,8 @@ export class OwnedCollection {
   #give(request: Exchange, { pages, isDue, ...given }: Given): Exchanged {
     const unmet = request.want - total(given.leases.map(({ range }) => range))
     if (unmet > 0) this.#topUp(unmet)
-    this.#checkIns.start(this.#context, isDue)
-    this.#checkIns.planReport()
+    this.checkIns.start(this.context, isDue)
+    this.checkIns.planReport()
     pages.delete(request.page)
     this.#deadPages.search(pages)
     // guard: H25 a page that asks for no number makes no claim
@@ -434,7 +437,7 @@ export class OwnedCollection {
    */
   async #gather(): Promise<boolean> {
     const holders = await this.#update((state) => [state, pagesOf(state)])
-    const wasAnyoneAsked = await this.#owner.tabs?.askToPark(this.#context.name, holders)
+    const wasAnyoneAsked = await this.#owner.tabs?.askToPark(this.context.name, holders)
     return wasAnyoneAsked
       ? this.#update((state) => [state, !state.stopped && state.ranges.length > 0])
       : false
@@ -490,6 +493,7 @@ export class OwnedCollection {
       })
       const { state, result } = done
       if (refused) this.#notice = unusable(refused)
+      if (state.isPlain) this.#owner.source.wasPlain?.(this.#target.database)
       if (state.answered !== before.answered) this.#heard(state.answered)
       if (state.gaps.drop > before.gaps.drop) this.#notice = DROPPED
       if (state.gaps.fork > before.gaps.fork) this.#notice = FORKED
@@ -526,11 +530,19 @@ export class OwnedCollection {
     this.#inMemory = seen.inMemory
     this.#reportIn = seen.report
     if (!seen.isChanged) return result
-    if (store.isDurable) this.#owner.tabs?.notify(this.#context.name, seen.shared)
+    if (store.isDurable) this.#owner.tabs?.notify(this.context.name, seen.shared)
     if (this.#owner.isWatched()) this.#callbacks.stored(this.#target, ...seen.stages)
     return result
   }
 }
+
+/**
+ * A RavenDB takes back only the end of its counter. Once another client has claimed, what is sent
+ * back is a gap; what is stored here serves the next page. Who wants no reserve keeps nothing: two
+ * copies of the device would make the same ids of it, and a RavenDB cannot tell them apart.
+ */
+const isKept = ({ isDurable }: DeviceStore, { isPlain }: DeviceState, reserve: number): boolean =>
+  isDurable && isPlain === true && reserve > 0
 
 function withoutReserve(state: DeviceState): DeviceState {
   const { reserve, ...rest } = state

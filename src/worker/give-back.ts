@@ -1,5 +1,5 @@
 /**
- * Gives every free number of a collection back to the server. Guarantees that the device removes a
+ * Gives every free number of collections back to the server. Guarantees that the device removes a
  * range from its storage before it sends the range, that it sends each range once (H8), and that it
  * keeps all of them while the server cannot be reached.
  */
@@ -7,52 +7,126 @@ import { setAside, settle, surplus, takeBack } from '../core/device.js'
 import { type Failure, toFailure } from '../core/errors.js'
 import { nextStep } from '../core/failures.js'
 import type { DeviceState, Exchange, Offer } from '../core/state.js'
+import { MOST_TOKENS } from '../core/wire.js'
 import type { CollectionContext } from './context.js'
 
 type Request = Pick<Exchange, 'page' | 'id'>
 
-/** @returns why not everything was given back */
+/** A range that is set aside to go back. */
+interface Piece {
+  context: CollectionContext
+  offer: Offer
+}
+
+/**
+ * @param contexts of one database
+ * @param failures gets why not everything of a collection was given back
+ */
 export async function giveEverythingBack(
-  { owner, target, update }: CollectionContext,
+  contexts: readonly CollectionContext[],
   { page, id }: Request,
   isCancelled: () => boolean,
-): Promise<Failure | undefined> {
-  const { source } = owner
-  if (!source.giveBack) return undefined
+  failures: Map<CollectionContext, Failure>,
+): Promise<void> {
+  const { source } = contexts[0]!.owner
+  if (!source.giveBack) return
   // A worker may have died in this release: what it set aside and did not send comes back first.
   // guard: H16 a release that comes again sends the rest
   const withUnsent = (state: DeviceState) => settle(state, [{ exchange: id, takeBack: [] }])
-  const isEmpty = await update((state) => [state, surplus(withUnsent(state), 0) === 0])
-  // guard: H25 a release sends nothing for a collection without numbers
-  if (isEmpty) return undefined
-  const unreachable = await failureOf(source.reach?.(target))
-  // guard: H25 a release that reaches nobody keeps everything
-  if (unreachable) return unreachable
-  if (isCancelled()) return CANCELLED
-  const offers = await update((state) => {
-    const aside = setAside(withUnsent(state), page, id, 0)
-    return [aside.state, aside.offers]
-  })
+
+  /** Those that are given back in common requests, and each of the others. */
+  async function groups(): Promise<CollectionContext[][]> {
+    const together: CollectionContext[] = []
+    const alone: CollectionContext[][] = []
+    const look = async (context: CollectionContext) => {
+      const { isEmpty, haveTokens } = await context.update((state) => {
+        const { ranges } = withUnsent(state)
+        const isEmpty = surplus(withUnsent(state), 0) === 0
+        return [state, { isEmpty, haveTokens: ranges.every(({ token }) => token !== undefined) }]
+      })
+      // guard: H25 a release sends nothing for a collection without numbers
+      if (isEmpty) return
+      if (haveTokens && source.giveBackTogether) together.push(context)
+      else alone.push([context])
+    }
+    await Promise.all(contexts.map(look))
+    return [together, ...alone]
+  }
+
+  /** Those whose numbers the server would take back now: it is asked once. */
+  async function reached(group: CollectionContext[]): Promise<CollectionContext[]> {
+    for (const [i, context] of group.entries()) {
+      const rest = group.slice(i)
+      const failure = (await failureOf(source.reach?.(context.target))) ?? cancelled()
+      if (!failure) return rest
+      // It may refuse one collection, and take another one back.
+      const isRefusal = failure.code === 'server-refused' && nextStep(failure) !== 'same'
+      // guard: H25 a release that reaches nobody keeps everything
+      for (const each of isRefusal ? [context] : rest) failures.set(each, failure)
+      if (!isRefusal) return []
+    }
+    return []
+  }
+
+  async function setAllAside(group: readonly CollectionContext[]): Promise<Piece[]> {
+    const pieces = group.map(async (context) => {
+      const offers = await context.update((state) => {
+        const aside = setAside(withUnsent(state), page, id, 0)
+        return [aside.state, aside.offers]
+      })
+      // Highest first: the server's counter can only step back from its end.
+      return offers.reverse().map((offer) => ({ context, offer }))
+    })
+    return (await Promise.all(pieces)).flat()
+  }
+
+  /** From here on these count as sent: after a crash nobody knows whether they were. */
+  async function markSent(pieces: readonly Piece[]): Promise<Piece[]> {
+    const marked = pieces.map(({ context, offer }) =>
+      context.update((state) => [
+        settle(state, [sentNote(offer)]),
+        // guard: H8 a release sends what is still set aside
+        state.offers.some(({ id, isSent }) => id === offer.id && !isSent),
+      ]),
+    )
+    const isAside = await Promise.all(marked)
+    return pieces.filter((_, i) => isAside[i])
+  }
+
+  async function send(pieces: readonly Piece[]): Promise<Failure | undefined> {
+    const ranges = pieces.map(({ context: { target }, offer: { range } }) => ({ target, range }))
+    if (ranges.length > 1) {
+      const failure = await failureOf(source.giveBackTogether!(ranges))
+      if (!failure || nextStep(failure) === 'same') return failure
+    }
+    // With its token, a range that has come back already does not come back twice.
+    for (const { target, range } of ranges) {
+      const failure = await failureOf(source.giveBack!(target, range))
+      if (failure && nextStep(failure) === 'same') return failure
+    }
+    return undefined
+  }
+
   /** What was not sent stays. */
-  const stay = async (failure: Failure) => {
-    const unsent = offers.map((each) => each.id)
-    await update((state) => [takeBack(state, page, unsent), undefined])
-    return failure
+  async function stay(pieces: readonly Piece[], failure: Failure): Promise<void> {
+    const taken = pieces.map(({ context, offer }) => {
+      failures.set(context, failure)
+      return context.update((state) => [takeBack(state, page, [offer.id]), undefined])
+    })
+    await Promise.all(taken)
   }
-  // Highest first: the server's counter can only step back from its end.
-  for (const offer of offers.reverse()) {
-    if (isCancelled()) return stay(CANCELLED)
-    // From here on it counts as sent: after a crash nobody knows whether it was.
-    const isAside = await update((state) => [
-      settle(state, [sentNote(offer)]),
-      // guard: H8 a release sends what is still set aside
-      state.offers.some(({ id, isSent }) => id === offer.id && !isSent),
-    ])
-    if (!isAside) continue
-    const failure = await failureOf(source.giveBack(target, offer.range))
-    if (failure && nextStep(failure) === 'same') return stay(failure)
-  }
-  return undefined
+
+  const cancelled = () => (isCancelled() ? CANCELLED : undefined)
+
+  const given = (await groups()).map(async (group, i) => {
+    const pieces = await setAllAside(await reached(group))
+    const most = i === 0 ? MOST_TOKENS : 1
+    for (let at = 0; at < pieces.length; at += most) {
+      const failure = cancelled() ?? (await send(await markSent(pieces.slice(at, at + most))))
+      if (failure) return stay(pieces.slice(at), failure)
+    }
+  })
+  await Promise.all(given)
 }
 
 /** No caller sees it: the call was rejected when it was cancelled. */

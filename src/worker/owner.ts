@@ -18,6 +18,7 @@ import { ClaimRequests } from './claim-requests.js'
 import { SWITCHED_OFF } from './claims.js'
 import { OwnedCollection } from './collection.js'
 import type { OwnerContext } from './context.js'
+import { release } from './release.js'
 import type { World } from './world.js'
 
 export function createOwner(world: World): Owner {
@@ -164,9 +165,9 @@ export function createOwner(world: World): Owner {
         )
         return Promise.all(reserved)
       }),
-    release: (target, request) =>
+    release: (targets, request) =>
       cancellable(request.id, () =>
-        collection(target).release(request, () => isCancelled(request.id)),
+        release(targets.map(collection), request, () => isCancelled(request.id)),
       ),
     startOver: (target) => collection(target).startOver(),
     cancel(call) {

@@ -3,7 +3,9 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { OwnerLink } from '../../src/client/owner-link.js'
 import type { PageExit } from '../../src/client/page-exit.js'
 import { PageLeases } from '../../src/client/page-leases.js'
+import { release } from '../../src/client/release.js'
 import type { DeviceView, Target } from '../../src/core/contract.js'
+import { fromFailure } from '../../src/core/errors.js'
 import type { Exchange, Note } from '../../src/core/state.js'
 import { range } from '../support/ranges.js'
 
@@ -28,6 +30,7 @@ let left: Note[]
 let isOnline: boolean
 let pageLeases: PageLeases
 let pageExit: PageExit
+let releaseIt: () => Promise<void>
 const giveBack = vi.fn(async () => {})
 
 beforeEach(() => {
@@ -35,17 +38,24 @@ beforeEach(() => {
   left = []
   isOnline = true
   giveBack.mockClear()
-  const call = (_: string, [, request]: [Target, Exchange]) =>
+  const call = (method: string, [, request]: [Target, Exchange]) =>
     new Promise((resolve) => {
       requests.push({
         request,
-        answer: async (answer) => {
-          resolve({ view, leases: [], offers: [], outstanding: [], ...answer })
+        answer: async (given) => {
+          const answer = { view, leases: [], offers: [], outstanding: [], ...given }
+          // A release is answered for each of its collections.
+          resolve(method === 'release' ? [answer] : answer)
           for (let i = 0; i < 5; i++) await Promise.resolve()
         },
       })
     })
   let exchanges = 0
+  const context = {
+    page: 'page',
+    newExchange: () => `page:${exchanges++}`,
+    link: { call, retryNow() {} } as unknown as OwnerLink,
+  }
   pageExit = {
     readNotes: () => [],
     forgetNotes() {},
@@ -55,9 +65,7 @@ beforeEach(() => {
     sender: giveBack,
   } as unknown as PageExit
   pageLeases = new PageLeases(target, {
-    page: 'page',
-    newExchange: () => `page:${exchanges++}`,
-    link: { call, retryNow() {} } as unknown as OwnerLink,
+    ...context,
     pageExit,
     state: () => 'visible',
     isOnline: () => isOnline,
@@ -65,6 +73,7 @@ beforeEach(() => {
     dropped() {},
     otherLedger() {},
   })
+  releaseIt = () => release([{ pageLeases }], context, fromFailure)
 })
 
 describe('a page that goes before it heard an answer', () => {
@@ -85,7 +94,7 @@ describe('a page that goes before it heard an answer', () => {
     pageLeases.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
     pageLeases.queue.take()
-    pageLeases.release()
+    releaseIt()
     pageLeases.exit()
     expect(left).toEqual([
       { lease: 'page:0.0', next: 2 },
@@ -95,7 +104,7 @@ describe('a page that goes before it heard an answer', () => {
   })
 
   test('sets nothing aside while it releases: the release would not send it', async () => {
-    const releasing = pageLeases.release()
+    const releasing = releaseIt()
     expect(pageLeases.hasSurplus()).toBe(false)
     pageLeases.exchange(0)
     expect(requests.map(({ request }) => request.offer)).toEqual([false, false])

@@ -65,7 +65,8 @@ export class DeviceWorld {
   readonly #timers = new Set<{ actor: Actor }>()
   #running: Counts = {}
 
-  private constructor(handle: (request: Sent) => Promise<Reply>) {
+  /** @param handle the server */
+  constructor(handle: (request: Sent) => Promise<Reply>) {
     const actor = new Actor('network')
     actor.realm = serverRealm(this.#scheduler, () => 0)
     const sent = ({ url }: Sent) => this.#count(REQUESTS[url.pathname.split('/').at(-1)!])

@@ -108,9 +108,7 @@ const NEWS = [
 const LATE = event('A message comes after a newer one.', 'lates', (to) => to.tell(to.earlierView))
 
 const APP = [
-  event('The app releases.', 'releases', ({ allocator }) => {
-    allocator.stock.release(new AbortController().signal).catch(() => {})
-  }),
+  event('The app releases.', 'releases', (to) => to.release()),
   event('The app goes offline or online.', 'switches', (to) => {
     to.isOnline = !to.isOnline
     if (to.isOnline) to.allocator.stock.retryNow()

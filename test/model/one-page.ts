@@ -4,9 +4,10 @@
  * clock. What stands here is what can happen to a page; all that the page does is production code.
  */
 import { Allocator, type AllocatorContext } from '../../src/client/allocator.js'
+import { release } from '../../src/client/release.js'
 import type { DeviceView, Target } from '../../src/core/contract.js'
 import { exchange, settle, surplus } from '../../src/core/device.js'
-import type { Failure, HiloError } from '../../src/core/errors.js'
+import { type Failure, fromFailure, type HiloError } from '../../src/core/errors.js'
 import { type Range, total } from '../../src/core/range.js'
 import { type DeviceState, type Exchange, emptyState, type Note } from '../../src/core/state.js'
 import { Clock } from './clock.js'
@@ -66,16 +67,19 @@ export class OnePage {
   readonly #granted: Record<Node, number> = { A: 0, B: 0 }
   #calls = 0
   #names = 0
+  readonly #context: AllocatorContext
 
   constructor() {
-    const context = {
+    this.#context = {
       page: 'page',
       newExchange: () => `~${this.#names++}`,
       link: {
         call: (method: Asked['method'], args: unknown[]) =>
           new Promise((resolve) => {
             const request = args.at(-1) as Asked['request']
-            this.asked.push({ method, request, answer: resolve })
+            // A release is answered for each of its collections.
+            const answer = (given: object) => resolve(method === 'release' ? [given] : given)
+            this.asked.push({ method, request, answer })
           }),
         retryNow: () => {},
       },
@@ -101,7 +105,7 @@ export class OnePage {
       dropped: () => {},
       otherLedger: () => {},
     } as unknown as AllocatorContext
-    this.allocator = new Allocator(target, context)
+    this.allocator = new Allocator(target, this.#context)
   }
 
   get isClosed(): boolean {
@@ -188,6 +192,10 @@ export class OnePage {
   /** The page hears how things stand on its device, or how they stood. */
   tell(view = this.view()): void {
     this.allocator.stock.onChange(view)
+  }
+
+  release(): void {
+    release([this.allocator], this.#context, fromFailure).catch(() => {})
   }
 
   close(): void {

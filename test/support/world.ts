@@ -6,6 +6,7 @@ import type { Answer, DeviceView, Owner, OwnerConfig, Target } from '../../src/c
 import { type Failure, HiloError } from '../../src/core/errors.js'
 import { nameOf } from '../../src/core/page-exit.js'
 import type { Range } from '../../src/core/range.js'
+import type { ReturnedPiece } from '../../src/core/requests.js'
 import type {
   DeviceClaim,
   DeviceState,
@@ -70,6 +71,8 @@ export class FakeSource {
   readonly server: ServerModel
   readonly claims: DeviceClaim[] = []
   readonly returns: Range[] = []
+  /** How many of them came in each request with several. */
+  readonly together: number[] = []
   readonly checkIns: CheckInRequest[] = []
   /** The name of its ledger. */
   ledger: string | undefined
@@ -93,6 +96,11 @@ export class FakeSource {
     this.returns.push(range)
     await this.onGiveBack(range)
     this.server.giveBack(range)
+  }
+
+  async giveBackTogether(pieces: readonly ReturnedPiece[]): Promise<void> {
+    this.together.push(pieces.length)
+    for (const { target, range } of pieces) await this.giveBack(target, range)
   }
 
   async checkIn(_target: Target, request: CheckInRequest): Promise<CheckInAnswer> {
@@ -245,6 +253,12 @@ export const lease = async (
 /** Fills the device up, one collection alone. */
 export async function reserve(owner: Owner, count: number): Promise<Answer<object>> {
   const [answer] = await owner.reserve('call', [{ target, count }])
+  return answer!
+}
+
+/** Gives one collection back, alone. */
+export async function release(owner: Owner, id = 'page1:orders:r'): Promise<Answer<object>> {
+  const [answer] = await owner.release([target], { page: 'page1', id })
   return answer!
 }
 

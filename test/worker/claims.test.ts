@@ -14,6 +14,7 @@ import {
   lease,
   must,
   ownerIn,
+  release,
   target,
   unreachable,
 } from '../support/world.js'
@@ -53,7 +54,7 @@ describe('a claim', () => {
     const { owner } = ownerIn(world)
     failureOf(await owner.claim(target, 1))
     const other = ownerIn(new FakeWorld({ store: world.store, source: world.source })).owner
-    must(await other.release(target, { page: 'q', id: 'q:0' }))
+    must(await release(other))
     await world.pass(1_000)
     expect(world.source.claims).toHaveLength(1)
     world.source.onClaim = () => {}

@@ -3,7 +3,7 @@
  * whom it tells.
  */
 import { describe, expect, test } from 'vitest'
-import type { DeviceView } from '../../src/core/contract.js'
+import type { DeviceView, Target } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
 import { nameOf } from '../../src/core/page-exit.js'
 import { emptyState } from '../../src/core/state.js'
@@ -23,12 +23,11 @@ import {
   lease,
   must,
   ownerIn,
+  release,
   reserve,
   target,
   unreachable,
 } from '../support/world.js'
-
-const release = (id = 'page1:orders:r') => ({ page: 'page1', id })
 
 const deaf = (world: FakeWorld) => Object.assign(world, { openTabs: undefined })
 
@@ -37,6 +36,25 @@ const holding = async (source: FakeSource, ...ranges: ReturnType<typeof range>[]
   await world.put({ ...emptyState(), ranges, serverTag: 'A', answered: 'before' })
   return world
 }
+
+const RELEASE = { page: 'page1', id: 'page1:r' }
+
+/** Each holds ten numbers. `reached`: those for which the server was asked whether it is there. */
+async function manyCollections(count: number) {
+  const world = new FakeWorld()
+  const targets = Array.from({ length: count }, (_, i) => ({ ...target, collection: `c${i}` }))
+  for (const { collection } of targets) {
+    const prefix = `${collection}/`
+    const ranges = [range(1, 10, { prefix, token: collection })]
+    const state = { ...emptyState(), ranges, serverTag: 'A', answered: 'before' }
+    await world.store.update([config.url, 'Shop', prefix], () => ({ state, result: undefined }))
+  }
+  const reached: string[] = []
+  const reach = async ({ collection }: Target) => void reached.push(collection)
+  Object.assign(world.source, { reach })
+  return { world, owner: ownerIn(world).owner, targets, reached }
+}
+
 /** Its page was reloaded, and need not ask. */
 const RELOADED = { answers: { [nameOf(KEY)]: 'before' } }
 
@@ -150,7 +168,7 @@ describe('release', () => {
     must(await owner.claim(target, 1))
     world.source.onClaim = fail(unreachable())
     failureOf(await owner.claim(target, 100))
-    const { view } = must(await owner.release(target, release()))
+    const { view } = must(await release(owner))
     expect(view.isReachable).toBe(true)
     expect(view).not.toHaveProperty('failure')
   })
@@ -162,7 +180,7 @@ describe('release', () => {
     const busy = { status: 503, retryAfter: 30_000 }
     world.source.onClaim = fail(new HiloError('server-unreachable', 'Busy.', busy))
     failureOf(await owner.claim(target, 100))
-    must(await owner.release(target, release()))
+    must(await release(owner))
     const { length } = world.source.claims
     expect(failureOf(await owner.claim(target, 100))).toMatchObject(busy)
     expect(world.source.claims).toHaveLength(length)
@@ -175,14 +193,14 @@ describe('release', () => {
       held.push((await world.stored()).ranges)
     }
     const { owner } = ownerIn(world)
-    expect(must(await owner.release(target, release())).view.free).toBe(0)
+    expect(must(await release(owner)).view.free).toBe(0)
     expect(world.source.returns).toEqual([range(20, 30), range(1, 10)])
     expect(held).toEqual([[], []])
   })
 
   test('sends also a single number back', async () => {
     const world = await holding(new FakeSource(false), range(7, 7))
-    must(await ownerIn(world).owner.release(target, release()))
+    must(await release(ownerIn(world).owner))
     expect(world.source.returns).toEqual([range(7, 7)])
   })
 
@@ -192,8 +210,8 @@ describe('release', () => {
       throw new HiloError('server-unreachable', 'Lost.')
     }
     const { owner } = ownerIn(world)
-    expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
-    must(await owner.release(target, release('page1:orders:r2')))
+    expect(failureOf(await release(owner)).code).toBe('server-unreachable')
+    must(await release(owner, 'page1:orders:r2'))
     await world.pass(24 * 60 * 60_000)
     expect(world.source.returns).toHaveLength(1)
     expect((await world.stored()).offers).toEqual([])
@@ -208,7 +226,7 @@ describe('release', () => {
       },
     })
     const { owner } = ownerIn(world)
-    expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
+    expect(failureOf(await release(owner)).code).toBe('server-unreachable')
     expect(world.source.returns).toEqual([])
     expect(await world.stored()).toEqual(before)
   })
@@ -216,10 +234,10 @@ describe('release', () => {
   test('that a worker died in is gone on with: what was not sent is sent', async () => {
     const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
     world.source.onGiveBack = () => new Promise(() => {})
-    ownerIn(world).owner.release(target, release())
+    release(ownerIn(world).owner)
     await flush()
     world.source.onGiveBack = () => {}
-    must(await ownerIn(world).owner.release(target, release()))
+    must(await release(ownerIn(world).owner))
     expect(world.source.returns).toEqual([range(20, 30), range(1, 10)])
     expect(await world.stored()).toMatchObject({ ranges: [], offers: [] })
   })
@@ -231,7 +249,7 @@ describe('release', () => {
       const { offers } = await world.stored()
       await lease(owner, 0, { takeBack: offers.map(({ id }) => id) })
     }
-    must(await owner.release(target, release()))
+    must(await release(owner))
     expect(world.source.returns).toEqual([range(20, 30)])
     expect((await world.stored()).ranges).toEqual([range(1, 10)])
   })
@@ -242,9 +260,54 @@ describe('release', () => {
       if (from === 20) throw new HiloError('server-unreachable', 'Lost.')
     }
     const { owner } = ownerIn(world)
-    expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
+    expect(failureOf(await release(owner)).code).toBe('server-unreachable')
     expect(world.source.returns).toEqual([range(40, 50), range(20, 30)])
     expect(await world.stored()).toMatchObject({ ranges: [range(1, 10)], offers: [] })
+  })
+
+  test('of 250 collections is three requests, and one that asks whether the server is there', async () => {
+    const { world, owner, targets, reached } = await manyCollections(250)
+    world.source.onGiveBack = async ({ prefix }) => {
+      const { stored } = await world.store.read([config.url, 'Shop', prefix])
+      expect(stored).toMatchObject({ ranges: [], offers: [{ isSent: true }] })
+    }
+    for (const answer of await owner.release(targets, RELEASE)) must(answer)
+    expect(world.source.together).toEqual([100, 100, 50])
+    expect(reached).toHaveLength(1)
+    expect(world.source.returns).toHaveLength(250)
+  })
+
+  test('of several collections keeps those behind a request without an answer', async () => {
+    const { world, owner, targets } = await manyCollections(250)
+    let sent = 0
+    world.source.onGiveBack = () => {
+      if (++sent > 100) throw unreachable()
+    }
+    const answers = await owner.release(targets, RELEASE)
+    const failed = answers.map((answer) => 'failure' in answer)
+    expect(failed.filter(Boolean)).toHaveLength(150)
+    expect(world.source.together).toEqual([100, 100])
+    // What was not sent, and what may have arrived.
+    expect(answers.map(({ view }) => view.free).filter((free) => free === 10)).toHaveLength(50)
+  })
+
+  test('of several collections gives back each that the server does not refuse', async () => {
+    const { world, owner, targets, reached } = await manyCollections(3)
+    Object.assign(world.source, {
+      reach: async ({ collection }: Target) => {
+        reached.push(collection)
+        if (collection === 'c0') throw new HiloError('server-refused', 'No.', { status: 403 })
+      },
+    })
+    world.source.onGiveBack = ({ prefix }) => {
+      if (prefix === 'c1/') throw new HiloError('server-refused', 'No.', { status: 403 })
+    }
+    const [first, ...rest] = await owner.release(targets, RELEASE)
+    expect(failureOf(first!)).toMatchObject({ status: 403 })
+    for (const answer of rest) must(answer)
+    expect(reached).toEqual(['c0', 'c1'])
+    expect(world.source.together).toEqual([2])
+    expect(world.source.returns.map(({ prefix }) => prefix)).toEqual(['c1/', 'c1/', 'c2/'])
   })
 
   test('goes on behind a range that the server refuses', async () => {
@@ -252,7 +315,7 @@ describe('release', () => {
     world.source.onGiveBack = ({ from }) => {
       if (from === 20) throw new HiloError('server-refused', 'No.', { status: 403 })
     }
-    must(await ownerIn(world).owner.release(target, release()))
+    must(await release(ownerIn(world).owner))
     expect(world.source.returns).toEqual([range(20, 30), range(1, 10)])
   })
 
@@ -262,7 +325,7 @@ describe('release', () => {
       range(1, 10, { serverTag: 'B' }),
       range(20, 30),
     )
-    must(await ownerIn(world).owner.release(target, release()))
+    must(await release(ownerIn(world).owner))
     expect(world.source.returns).toEqual([range(20, 30)])
     expect((await world.stored()).ranges).toEqual([range(1, 10, { serverTag: 'B' })])
   })
@@ -271,7 +334,7 @@ describe('release', () => {
     const world = await holding(new FakeSource(false), range(1, 10))
     const { owner } = ownerIn(world)
     owner.setOnline(false)
-    expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
+    expect(failureOf(await release(owner)).code).toBe('server-unreachable')
     expect(world.source.returns).toEqual([])
     expect((await world.stored()).ranges).toEqual([range(1, 10)])
   })
@@ -280,7 +343,7 @@ describe('release', () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))
-    must(await owner.release(target, release()))
+    must(await release(owner))
     await lease(owner, 0)
     owner.retryNow()
     await world.pass(24 * 60 * 60_000)
@@ -300,7 +363,7 @@ describe('release', () => {
     const { owner } = ownerIn(world)
     const claiming = owner.claim(target, 1)
     await flush()
-    const releasing = owner.release(target, release())
+    const releasing = release(owner)
     await flush()
     answer()
     await claiming
@@ -320,7 +383,7 @@ describe('release', () => {
     const { owner } = ownerIn(world)
     await lease(owner, 0)
     await flush()
-    const releasing = owner.release(target, release())
+    const releasing = release(owner)
     await flush()
     expect(world.source.returns).toEqual([])
     answer()
@@ -335,7 +398,7 @@ describe('release', () => {
     world.source.onGiveBack = () => {
       throw new HiloError('server-unreachable', 'Lost.')
     }
-    expect(failureOf(await owner.release(target, release())).code).toBe('server-unreachable')
+    expect(failureOf(await release(owner)).code).toBe('server-unreachable')
     expect((await world.stored()).offers).toMatchObject([{ isSent: true }])
     await lease(owner, 0)
     await flush()
@@ -349,7 +412,7 @@ describe('release', () => {
     const mine = await lease(owner, 16)
     await lease(owner, 16, { page: 'page2', id: 'page2:orders:0' })
     await lease(owner, 0, { notes: [{ lease: mine.leases[0]!.id, next: 5 }] })
-    must(await owner.release(target, release()))
+    must(await release(owner))
     const stored = await world.stored()
     expect(stored.leases.map(({ range: { from, to } }) => [from, to])).toEqual([[17, 32]])
     expect(stored.reserve).toBeUndefined()
@@ -456,7 +519,7 @@ describe('storage', () => {
     for (const answer of [
       owner.exchange(target, exchangeOf()),
       owner.claim(target, 1),
-      owner.release(target, release()),
+      release(owner),
     ])
       expect(failureOf(await answer).code).toBe('outdated')
     expect(world.source.claims).toEqual([])

@@ -8,6 +8,7 @@ import {
   capacity,
   LIMITS,
   type NextManyRequest,
+  type ReturnManyRequest,
   type ReturnRequest,
 } from '../../../src/core/wire.js'
 import type { LedgerNames, ShownGrant } from '../ledger/ledger.js'
@@ -103,15 +104,13 @@ function checkCount(count: number, maxCount: number): number {
   return count
 }
 
-export function readReturnQuery(query: Parameters): ReturnedRange {
+export function readReturnQuery(query: Parameters): GivenRanges {
   const collection = query.single('tag')
   for (const name of ['end', 'last']) query.mandatory(name)
   checkTag(collection, DEFAULT_SEPARATOR)
+  const [token] = query.all('token')
   return {
-    collection,
-    end: query.number('end'),
-    last: query.number('last'),
-    token: query.all('token')[0],
+    ranges: [{ collection, end: query.number('end'), last: query.number('last'), token }],
   }
 }
 
@@ -120,7 +119,9 @@ interface ShowingRange extends WantedRange {
   ledgers: LedgerNames | undefined
 }
 
-export interface GivenRange extends ReturnedRange {
+/** Ranges that come back in one request. */
+export interface GivenRanges {
+  ranges: ReturnedRange[]
   /** What stands for the header, which a page that closes cannot send to another origin. */
   authorization?: string | undefined
 }
@@ -152,13 +153,15 @@ const claimBody = z.object({
 /** What stands for a header has to be one. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-const returnBody = z.object({
-  tag,
-  end: z.int(),
-  last: z.int(),
-  token: z.string(),
+const returned = z.object({ tag, end: z.int(), last: z.int(), token: z.string() })
+
+const returnBody = returned.extend({
   authorization: z.string().regex(HEADER_VALUE).optional(),
 }) satisfies z.ZodType<ReturnRequest>
+
+const returnManyBody = z.object({
+  returns: z.array(returned).min(1).max(LIMITS.tokens),
+}) satisfies z.ZodType<ReturnManyRequest>
 
 const checkInBody = z.object({
   id: z.string(),
@@ -209,16 +212,20 @@ function refuseRepeated(collections: readonly string[]): void {
 }
 
 /** @throws Refusal */
-export function readReturnBody(body: unknown): GivenRange {
-  const { data } = returnBody.safeParse(body)
-  if (!data)
+export function readReturnBody(body: unknown): GivenRanges {
+  const many = returnManyBody.safeParse(body).data?.returns
+  const one = returnBody.safeParse(body).data
+  const returns = many ?? (one && [one])
+  if (!returns)
     throw badRequest(
-      'A give-back is JSON {"tag": "orders", "end": 32, "last": 16, "token": "…"}. Nothing came ' +
-        'back.',
+      'A give-back is JSON {"tag": "orders", "end": 32, "last": 16, "token": "…"}, or ' +
+        `{"returns": […]} with 1 to ${LIMITS.tokens} of them. Nothing came back.`,
     )
-  const { tag, end, last, token, authorization } = data
-  checkTag(tag, DEFAULT_SEPARATOR)
-  return { collection: tag, end, last, token, authorization }
+  const ranges = returns.map(({ tag, end, last, token }) => {
+    checkTag(tag, DEFAULT_SEPARATOR)
+    return { collection: tag, end, last, token }
+  })
+  return { ranges, authorization: one?.authorization }
 }
 
 /** @throws Refusal */

@@ -22,7 +22,7 @@ import type { Access, Caller } from './access.js'
 import { type Costs, type Price, sumOf } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
 import {
-  type GivenRange,
+  type GivenRanges,
   readCheckInBody,
   readClaimBody,
   readNextQuery,
@@ -53,15 +53,20 @@ export function hiloRoutes(
   }
 
   /** A give-back that shows its grant token needs the right to claim, and no other. */
-  async function giveBack(c: Context, given: GivenRange): Promise<Response> {
-    const { authorization, ...range } = given
+  async function giveBack(c: Context, { ranges, authorization }: GivenRanges): Promise<Response> {
     const { database, admit } = access.callerOf(c, authorization)
-    const action = range.token === undefined ? 'give-back' : 'claim'
+    const returns = ranges.map((range) => ({ database, ...range, at: Date.now() }))
     // guard: H26 a give-back needs what a claim needs
-    const wanted = [{ action, tag: range.collection, count: 0 } as const]
-    const asked = { wanted, cost: { rows: 1 }, lane: laneOf(ledger, [{ database, ...range }]) }
-    const give = () => ledger.giveBack({ database, ...range, at: Date.now() })
-    metrics.returned(await admit(asked, give))
+    const wanted = returns.map(({ token, collection: tag }) => {
+      const action = token === undefined ? 'give-back' : 'claim'
+      return { action, tag, count: 0 } as const
+    })
+    const { length: rows } = returns
+    const asked = { wanted, cost: { rows }, units: rows, lane: laneOf(ledger, returns) }
+    // They share a commit.
+    const give = () => Promise.all(returns.map((each) => ledger.giveBack(each)))
+    const counts = await admit(asked, give)
+    metrics.returned(counts.reduce((sum, count) => sum + count))
     return answerNothing(204)
   }
 
