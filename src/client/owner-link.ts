@@ -7,6 +7,7 @@
 import { proxy, wrap } from 'comlink'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
+import { onAbort } from '../core/on-abort.js'
 import { VERSION } from '../core/version.js'
 import { Connection, LOST } from './connection.js'
 import { isPrerendering, onActivation } from './prerender.js'
@@ -63,15 +64,14 @@ export class OwnerLink {
       const connecting = this.#connect()
       const connection = await connecting
       early?.ended.throwIfAborted()
-      const cancel = () => connection.owner.cancel(early!.call)
-      early?.ended.addEventListener('abort', cancel)
+      const isOver = early && onAbort(early.ended, () => connection.owner.cancel(early.call))
       try {
         return await connection.call(method, args)
       } catch (error) {
         if (error !== LOST) throw error
         if (this.#connection === connecting) this.#use(this.#replace())
       } finally {
-        early?.ended.removeEventListener('abort', cancel)
+        isOver?.()
       }
     }
   }

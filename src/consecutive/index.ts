@@ -5,6 +5,7 @@
 import type { Hilo, HiloAccess } from '../client/hilo.js'
 import { HiloError } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
+import { onAbort } from '../core/on-abort.js'
 import type { SeriesKey } from '../core/page-exit.js'
 import type { ChainFlag, NumberRange, NumberRow, SeriesStore } from '../core/series-store.js'
 import type { Known, Verified } from './chain-verify.js'
@@ -247,7 +248,7 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
     ending.abort()
   }
   if (signal.aborted) end()
-  signal.addEventListener('abort', end)
+  onAbort(signal, end)
   const until = { signal: ending.signal }
   let wasOn = access.isSwitchedOn()
   const switched = () => {

@@ -279,10 +279,7 @@ export interface CallLimits {
  * @param known what this call may be told
  * @throws HiloError `invalid-argument`
  */
-export function checkCall(
-  options: CallLimits | null | undefined,
-  ...known: (keyof CallLimits)[]
-): CallLimits {
+export function checkCall(options: unknown, ...known: (keyof CallLimits)[]): CallLimits {
   if (options === undefined || options === null) return {}
   check('options', options, Object.fromEntries(known.map((key) => [key, CALL_CHECKS[key]])))
   return options
