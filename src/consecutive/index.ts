@@ -268,15 +268,18 @@ function onceLoaded<T>(load: () => Promise<T>): () => Promise<T> {
   return () => {
     loading ??= load().catch((cause) => {
       loading = undefined
-      throw new HiloError('server-unreachable', NOT_LOADED, { cause })
+      const why = 'ServiceWorkerGlobalScope' in globalThis ? ONE_FILE : RELOAD
+      throw new HiloError('server-unreachable', NOT_LOADED + why, { cause })
     })
     return loading
   }
 }
 
 const NOT_LOADED =
-  'The server was not asked: that part of offline-hilo/consecutive could not be loaded. Reload ' +
-  'the page when there is a network.'
+  'The server was not asked: that part of offline-hilo/consecutive could not be loaded. '
+const RELOAD = 'Reload the page when there is a network.'
+const ONE_FILE =
+  'A service worker may load no code later: bundle it into one file, without dynamic imports.'
 
 function methodsOf(
   { series, storage, page }: Opened,
