@@ -19,7 +19,7 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
   { name: 'react', file: 'react.js' },
-  { name: 'consecutive', file: 'consecutive/index.js', budget: 11.7 * kB },
+  { name: 'consecutive', file: 'consecutive/index.js', budget: 12.05 * kB },
   { name: 'consecutive/chain', file: 'consecutive/chain.js', budget: 4.5 * kB },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'textbook.js' },

@@ -17,6 +17,7 @@ import {
   type ConsecutiveOptions,
   chainIn,
   checkBy,
+  checkCall,
   checkKey,
   checkMark,
   checkReason,
@@ -301,8 +302,9 @@ function methodsOf(
   return {
     async next(options) {
       closing.throwIfAborted()
-      const key = checkKey(options?.key)
-      const { signal, content, kind } = options
+      const asked = checkCall(options, 'key', 'signal', 'content', 'kind')
+      const key = checkKey(asked.key)
+      const { signal, content, kind } = asked
       if (signal !== undefined) checkSignal(signal)
       if (signal?.aborted) throw aborted(signal)
       const isSealed = chain !== undefined || content !== undefined || kind !== undefined
@@ -333,7 +335,7 @@ function methodsOf(
     },
     async record(options) {
       closing.throwIfAborted()
-      const { key, kind, content } = Object(options)
+      const { key, kind, content } = checkCall(options, 'key', 'kind', 'content')
       const sealed = sealedOf(kind, content)
       for (;;) {
         const link = await storage.record(checkKey(key), sealed)
@@ -343,7 +345,8 @@ function methodsOf(
     },
     async verify(options) {
       closing.throwIfAborted()
-      return chainIn(chain).verify(await stored(), options?.known)
+      const { known } = checkCall(options, 'known')
+      return chainIn(chain).verify(await stored(), known)
     },
     async export(head) {
       closing.throwIfAborted()
@@ -372,6 +375,8 @@ function methodsOf(
     },
     async open(options) {
       closing.throwIfAborted()
+      const { all = false } = checkCall(options, 'all')
+      must(typeof all === 'boolean', 'all is true or false', all)
       const open = await storage.open()
       // After the numbers: a page has its lock before it takes one.
       const living = await livingPages()
@@ -380,7 +385,7 @@ function methodsOf(
       const hidden = left.filter(({ isOut }) => !isOut)
       // Who is told of a number may write it onto a receipt.
       if (hidden.length > 0) await storage.handOut(hidden.map(({ row }) => row))
-      const told = options?.all ? open.filter(({ row, isOut }) => isOut || !isLiving(row)) : left
+      const told = all ? open.filter(({ row, isOut }) => isOut || !isLiving(row)) : left
       return told.map(({ row }) => ({
         id: row.id,
         ...numberOf(row),

@@ -156,9 +156,32 @@ inEachStore(() => {
     })
   })
 
-  test('an option with a wrong name is refused, with the known ones', () => {
+  test('an option with a wrong name is refused, with the nearest one', () => {
     const series = { formatID: 1 } as ConsecutiveOptions
-    expect(() => openTill(shop, { series })).toThrow(/`options\.formatID`.*formatId/)
+    expect(() => openTill(shop, { series })).toThrow('`options.formatID` has to be `formatId`')
+  })
+
+  test.each<[string, (of: Consecutive, options: never) => unknown, object, string]>([
+    ['next', (of, options) => of.next(options), { key: 'b', sginal: 1 }, '`signal`'],
+    ['next', (of, options) => of.next(options), { kye: 'b' }, '`key`'],
+    ['next', (of, options) => of.next(options), { key: 'b', timeout: 5 }, 'one of key, signal'],
+    ['next', (of, options) => of.next(options), AbortSignal.abort(), 'a plain object'],
+    ['record', (of, options) => of.record(options), { key: 'b', kindd: 'x' }, '`kind`'],
+    ['verify', (of, options) => of.verify(options), { knwon: {} }, '`known`'],
+    ['confirm', (of, options) => of.confirm('a', options), { b: 'bert' }, '`by`'],
+    ['cancel', (of, options) => of.cancel('a', 'x', options), { By: 'bert' }, '`by`'],
+    ['mark', (of, options) => of.mark('a', 'voided', 'x', options), { bye: 'bert' }, '`by`'],
+    ['open', (of, options) => of.open(options), { al: true }, '`all`'],
+    ['open', (of, options) => of.open(options), { all: 'yes' }, 'all is true or false'],
+    ['open', (of, options) => of.open(options), [], 'a plain object'],
+    ['confirm', (of, options) => of.confirm('a', options), '' as never, 'a plain object'],
+  ])('%s refuses a wrong option: %#', async (_, call, options, message) => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    const calling = Promise.resolve().then(() => call(receipts, options as never))
+    await expect(calling).rejects.toEqual(refusal('invalid-argument', message))
+    expect(await receipts.open({ all: true })).toMatchObject([{ key: 'a' }])
+    expect((await receipts.report())[0]!.numbers).toHaveLength(1)
   })
 
   describe('a key', () => {
@@ -189,8 +212,12 @@ inEachStore(() => {
       expect(await idsOf(receipts, 'é'.repeat(128))).toEqual(['A-000001'])
     })
 
-    test.each([undefined, null, 'sale 7'])('is not given by %j', async (options) => {
-      const wrong = refusal('invalid-argument', 'a key is a text that is not empty')
+    test.each([
+      [undefined, 'a key is a text that is not empty'],
+      [null, 'a key is a text that is not empty'],
+      ['sale 7', 'a plain object, as in { key }; this is "sale 7"'],
+    ])('is not given by %j', async (options, message) => {
+      const wrong = refusal('invalid-argument', message)
       await expect(openTill(shop).receipts.next(options as never)).rejects.toEqual(wrong)
     })
   })
