@@ -36,6 +36,7 @@ import { PageLeases } from './page-leases.js'
 import {
   type CollectionStatus,
   changeIn,
+  type Degraded,
   type HiloStatus,
   statusOf,
   statusOfAll,
@@ -90,6 +91,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   readonly #realm: HiloRealm
   readonly #events: Events
   readonly #observers = new Set<Promise<Observer | undefined>>()
+  /** What was told. */
+  readonly #degraded = new Set<Degraded>()
 
   /** @internal */
   constructor(options: HiloOptions, realm: HiloRealm) {
@@ -100,7 +103,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.#listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
     this.#instance = new Instance(checked, realm, {
+      inPage: (cause) => this.#degrade('no-worker', cause),
       changed: ({ pageLeases }) => {
+        if (pageLeases.view?.storage === 'memory' && !checked.store) this.#degrade('memory')
         this.#events.changed(pageLeases, statusOf(pageLeases, this.#instance.isOnline()))
         this.#events.status()
       },
@@ -254,7 +259,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     if (collection !== undefined)
       return statusOf(this.#allocatorOf(collection, options).pageLeases, isOnline)
     const pages = allocators.map(({ pageLeases }) => pageLeases)
-    return statusOfAll(pages, of.database, isOnline)
+    return statusOfAll(pages, of.database, isOnline, this.#degraded.has('no-worker'))
   }
 
   /**
@@ -430,6 +435,16 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   #switchOnline(isOn: boolean): void {
     this.#instance.switchOnline(isOn)
     this.#events.status()
+  }
+
+  #degrade(reason: Degraded, cause?: unknown): void {
+    if (this.#degraded.has(reason)) return
+    this.#degraded.add(reason)
+    this.#events.dispatch('degraded', { reason })
+    import('./warnings.js').then(
+      ({ degraded }) => degraded(reason, cause),
+      () => {},
+    )
   }
 
   #observed(...change: Parameters<OwnerCallbacks['stored']>): void {

@@ -29,6 +29,8 @@ export interface LinkOptions {
   ownerHere: () => Promise<Owner>
   config: OwnerConfig
   callbacks: OwnerCallbacks
+  /** There is no worker, so the owner runs in this page. */
+  inPage(cause: unknown): void
 }
 
 export class OwnerLink {
@@ -133,7 +135,7 @@ export class OwnerLink {
 
   /** A second worker that is lost may have the same reason, which the page has not. */
   #replace(): Promise<Connection> {
-    return this.#lost++ > 0 ? this.#connectHere().catch(() => this.#start()) : this.#start()
+    return this.#lost++ > 0 ? this.#connectHere(LOST).catch(() => this.#start()) : this.#start()
   }
 
   /** A connection that cannot be made is tried again by the next call. */
@@ -153,17 +155,19 @@ export class OwnerLink {
       await this.#open(connection, proxy(this.#options.callbacks))
       this.#starting = undefined
       return connection
-    } catch {
-      return this.#connectHere()
+    } catch (cause) {
+      return this.#connectHere(cause)
     }
   }
 
-  async #connectHere(): Promise<Connection> {
+  /** @param why there is no worker; undefined: there shall be none */
+  async #connectHere(why?: unknown): Promise<Connection> {
     // guard: H16 a closed page starts no owner
     if (this.#end) throw this.#end.reason
     try {
       const connection = new Connection(await this.#options.ownerHere())
       await this.#open(connection, this.#options.callbacks)
+      if (why) this.#options.inPage(why)
       return connection
     } catch (cause) {
       if (cause instanceof HiloError) throw cause

@@ -48,6 +48,7 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
       }),
     ownerHere,
     config,
+    inPage() {},
     callbacks: {
       headers: async () => ({ headers: {} }),
       changed() {},
