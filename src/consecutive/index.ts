@@ -93,8 +93,8 @@ export interface Consecutive {
    * @param options `key` names what the number is for, best the id of the sale. Up to 256 bytes of
    * UTF-8. `signal` ends the call; a number that was taken stays with its key. With a chain,
    * `content` is what is on the document, as JSON has it, and `kind` what the app calls it
-   * @throws HiloError `server-unreachable` without a series; `server-refused` without a series, or
-   * while the server refuses this device; `other-ledger` once another ledger has answered;
+   * @throws HiloError `server-unreachable`, `no-hilo-server` without a series; `server-refused`
+   * without a series, or while the server refuses this device; `other-ledger` once another ledger has answered;
    * `storage-failed`, `outdated`, `closed`, `aborted`; `exhausted` where its ranges have no number
    * left; `invalid-argument` for a key that was cancelled, or where this device has another series
    * than the option `series` says
@@ -150,8 +150,8 @@ export interface Consecutive {
   ): Promise<void>
   /**
    * Gets the series before the first number is needed: from then on numbers are made offline.
-   * @throws HiloError `server-unreachable`, `server-refused`; `other-ledger` once another ledger
-   * has answered; `invalid-argument` where this device has another series than the option `series`
+   * @throws HiloError `server-unreachable`, `no-hilo-server`, `server-refused`; `other-ledger` once
+   * another ledger has answered; `invalid-argument` where this device has another series than the option `series`
    * says
    */
   prepare(): Promise<HeldSeries>

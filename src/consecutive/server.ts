@@ -13,11 +13,11 @@ import type {
   SeriesRequest,
 } from '../core/wire.js'
 import { SERIES_NAME } from '../core/wire.js'
-import { requester, type ServerAddress } from '../source/http.js'
+import { CHECK_ADDRESS, requester, type ServerAddress } from '../source/http.js'
 import { isDay } from './ranges.js'
 
 export interface SeriesServer {
-  /** @throws HiloError `server-unreachable`, `server-refused`, `invalid-response` */
+  /** @throws HiloError `server-unreachable`, `no-hilo-server`, `server-refused`, `invalid-response` */
   begin(request: SeriesRequest): Promise<SeriesAnswer>
   /** @throws HiloError as `begin` */
   checkIn(request: SeriesCheckInRequest): Promise<SeriesCheckInAnswer>
@@ -97,7 +97,8 @@ function readJson<T>(body: string, url: string): Partial<T> {
   try {
     return Object(JSON.parse(body))
   } catch {
-    throw invalid(url, body)
+    const what = `${url} gave no HiLo answer. It began: ${JSON.stringify(body.slice(0, 120))}.`
+    throw new HiloError('no-hilo-server', `${what} ${CHECK_ADDRESS}`, { noAnswer: true })
   }
 }
 

@@ -1,4 +1,5 @@
 /** Consecutive numbers as an app makes them: over a fake IndexedDB, with the real server. */
+
 import { getEventListeners } from 'node:events'
 import { IDBDatabase, IDBFactory, IDBIndex, IDBObjectStore, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -7,10 +8,11 @@ import {
   type ConsecutiveOptions,
   consecutive,
 } from '../../src/consecutive/index.js'
+import { HiloError } from '../../src/core/errors.js'
 
 import { newName } from '../support/idb.js'
 import { FakeLocks } from '../support/locks.js'
-import { newShop, refusal as refused, type Shop } from '../support/shop.js'
+import { errorOf, newShop, refusal as refused, type Shop } from '../support/shop.js'
 import { copyProfile, expectWhole, idsOf, inEachStore, openTill, registry } from './devices.js'
 
 let shop: Shop
@@ -375,8 +377,17 @@ inEachStore(() => {
       await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal(code, message))
     })
 
+    test('the sign-in page of a network is no HiLo server, for a series as for ids', async () => {
+      const { hilo, receipts } = openTill(shop)
+      shop.answer = () => new Response('<!doctype html><title>Sign in</title>')
+      for (const call of [hilo.nextId('orders'), receipts.next({ key: 'a' })]) {
+        const error = await errorOf(call)
+        expect(error.code).toBe('no-hilo-server')
+        expect(HiloError.isOutOfIds(error)).toBe(true)
+      }
+    })
+
     test.each([
-      ['no JSON'],
       ['{}'],
       ['{"series":"b","token":"x"}'],
       ['{"series":"B"}'],
