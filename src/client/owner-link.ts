@@ -55,7 +55,7 @@ export class OwnerLink {
 
   /**
    * @param early the signal that ends the call, and the name under which the owner cancels it
-   * @throws HiloError `storage-failed` when the owner runs nowhere, `closed`
+   * @throws HiloError `server-unreachable` when the owner runs nowhere, `closed`
    */
   async call<M extends Method>(
     method: M,
@@ -171,9 +171,7 @@ export class OwnerLink {
       return connection
     } catch (cause) {
       if (cause instanceof HiloError) throw cause
-      throw new HiloError('storage-failed', NOWHERE + ('document' in globalThis ? CSP : REALM), {
-        cause,
-      })
+      throw new HiloError('server-unreachable', NOWHERE + whyNowhere(), { cause })
     }
   }
 
@@ -194,11 +192,15 @@ export class OwnerLink {
   }
 }
 
-const NOWHERE =
-  'No id can be made: the worker did not start, and its code could not be loaded into the page. '
-const CSP =
-  'Check the content security policy (worker-src, script-src) and that the files of offline-hilo ' +
-  'are served, also without a network.'
-const REALM = "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
+const NOWHERE = 'No id can be made: the code of offline-hilo could not be loaded. '
+function whyNowhere(): string {
+  const { document, navigator } = globalThis as Partial<typeof globalThis>
+  if (!document)
+    return "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
+  return navigator?.onLine === false
+    ? 'There is no network, and the service worker has to store its files, too.'
+    : 'Check that its files are served, as JavaScript, and that the content security policy allows ' +
+        'them (worker-src, script-src).'
+}
 
 const ignore = (): void => {}
