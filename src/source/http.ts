@@ -24,6 +24,8 @@ export const CHECK_ADDRESS =
   'Check that the server runs, that `url` is right, and that a proxy or dev server in front of ' +
   'it passes `/databases` on.'
 
+const SIGN_IN = 'If that is a sign-in page, the user has to sign in again.'
+
 const ASKED_AGAIN = 'It is asked again later.'
 
 /**
@@ -51,7 +53,8 @@ export function requester(
           signal,
         })
         const body = await response.text()
-        if (response.ok) return body
+        const isPage = response.redirected && said(body) === NOTHING
+        if (response.ok && !isPage) return body
         // A redirect may turn a POST into a GET, which the server then refuses.
         const asked = response.redirected ? `${url}, redirected to ${response.url},` : url
         // guard: H25 only a HiLo server refuses
@@ -169,8 +172,8 @@ function noHiloServer(
   const { status } = response
   return new HiloError(
     status > 501 ? 'server-unreachable' : 'no-hilo-server',
-    `${url} answered ${status}${reason(body)}, and not as a HiLo server does. ${CHECK_ADDRESS} ` +
-      meaning,
+    `${url} answered ${status}${reason(body)}, and not as a HiLo server does. ` +
+      `${response.redirected ? SIGN_IN : CHECK_ADDRESS} ${meaning}`,
     // guard: H33 nobody but a HiLo server stops this device for long
     { ...paused(response, LONGEST_WAIT_OF_STRANGERS_MS), status, noAnswer: true },
   )
@@ -188,11 +191,14 @@ function isHiloRefusal(body: string): boolean {
   return typeof Type === 'string' && typeof Message === 'string'
 }
 
+/** Said by what is no JSON. */
+const NOTHING = {}
+
 function said(body: string): { [K in keyof ErrorAnswer]?: unknown } {
   try {
     return Object(JSON.parse(body))
   } catch {
-    return {}
+    return NOTHING
   }
 }
 
