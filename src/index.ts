@@ -5,7 +5,7 @@ export type { Counts, IdentityOptions, ReserveOptions } from './client/call-args
 export { createHilo } from './client/create.js'
 export type { Hilo, HiloEvents, IdOptions } from './client/hilo.js'
 export type { Activity, InspectedSegment, Inspection } from './client/observer.js'
-export type { CollectionStatus, HiloStatus, LedgerChange } from './client/status.js'
+export type { CollectionStatus, Degraded, HiloStatus, LedgerChange } from './client/status.js'
 export type { CallOptions } from './client/waiters.js'
 export type { ActivityKind } from './core/activity.js'
 export type { HiloSource, StorageKind } from './core/contract.js'

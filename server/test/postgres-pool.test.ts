@@ -201,8 +201,9 @@ describe('what connecting failed with', () => {
     ])
     expect(connectionFailure(error)).toMatchObject({
       message:
-        'PostgreSQL did not do it: connect ECONNREFUSED ::1:5432; connect ECONNREFUSED ' +
-        '127.0.0.1:5432.',
+        'The database cannot be reached, or does not answer: connect ECONNREFUSED ::1:5432; ' +
+        'connect ECONNREFUSED 127.0.0.1:5432. Check that PostgreSQL runs, and its address ' +
+        '(DATABASE_URL).',
     })
   })
 })

@@ -11,7 +11,7 @@ import type { Stop } from '../core/state.js'
 import { Batch } from './batch.js'
 import { PageLeases, type PageLeasesContext } from './page-leases.js'
 import { Stock } from './stock.js'
-import { Waiters, type WaitLimits } from './waiters.js'
+import { type WaitLimits, withinLimits } from './waiters.js'
 
 export interface AllocatorContext
   extends Omit<PageLeasesContext, 'changed' | 'dropped' | 'otherLedger'> {
@@ -112,19 +112,7 @@ export class Allocator {
 
   /** `count` ids for one caller. What comes when it has given up goes back. */
   take(count: number, limits: WaitLimits): Promise<Batch> {
-    const waiting = new Waiters(() => {})
-    const taking = this.#lease(count, limits)
-    let batch: Batch
-    const taken = waiting.add(1, () => batch, limits)
-    taking.then(
-      (leased) => {
-        batch = leased
-        if (waiting.isEmpty) batch.end()
-        else waiting.serve(() => 1)
-      },
-      (error) => waiting.refuse(() => error, 'all'),
-    )
-    return taken
+    return withinLimits(this.#lease(count, limits), limits, (batch) => batch.end())
   }
 
   /** From the device's free ones, or from what the page leases when it is this caller's turn. */

@@ -3,7 +3,7 @@
  */
 import type { Target } from '../core/contract.js'
 import type { HiloError } from '../core/errors.js'
-import type { CollectionStatus, HiloStatus, LedgerChange } from './status.js'
+import type { CollectionStatus, Degraded, HiloStatus, LedgerChange } from './status.js'
 
 /** What each event's `detail` holds. */
 export interface HiloEvents {
@@ -35,6 +35,11 @@ export interface HiloEvents {
    * `numbers` is 0.
    */
   ledger: LedgerChange & { collection: string; isStopped: boolean }
+  /**
+   * Ids go on, and something is missing that an app should have: see {@link HiloStatus.degraded}.
+   * On `localhost` the console says why.
+   */
+  degraded: { reason: Degraded }
   /** A claim failed; ids go on while there are some. */
   error: { collection: string; error: HiloError }
 }

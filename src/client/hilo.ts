@@ -8,6 +8,7 @@ import { bindMethods } from '../core/bound.js'
 import type { OwnerCallbacks } from '../core/contract.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
+import { onAbort } from '../core/on-abort.js'
 import {
   type CallLimits,
   type CheckedOptions,
@@ -35,11 +36,12 @@ import { PageLeases } from './page-leases.js'
 import {
   type CollectionStatus,
   changeIn,
+  type Degraded,
   type HiloStatus,
   statusOf,
   statusOfAll,
 } from './status.js'
-import type { CallOptions, WaitLimits } from './waiters.js'
+import { type CallOptions, type WaitLimits, withinLimits } from './waiters.js'
 
 export type { HiloEvents } from './events.js'
 
@@ -51,8 +53,10 @@ export interface IdOptions extends CallOptions {
 /** @internal Where a Hilo runs: a page, or a worker of the app. */
 export interface HiloRealm extends Realm {
   /** Rejects when the file cannot be loaded. */
-  onlineCalls(): Promise<typeof import('./online-calls.js')>
+  onlineCalls(): Promise<OnlineCalls>
 }
+
+type OnlineCalls = typeof import('./online-calls.js')
 
 /** The options as they were checked, and what `close()` aborts. */
 export interface HiloAccess {
@@ -87,6 +91,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   readonly #realm: HiloRealm
   readonly #events: Events
   readonly #observers = new Set<Promise<Observer | undefined>>()
+  /** What was told. */
+  readonly #degraded = new Set<Degraded>()
 
   /** @internal */
   constructor(options: HiloOptions, realm: HiloRealm) {
@@ -97,7 +103,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.#listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
     this.#instance = new Instance(checked, realm, {
+      inPage: (cause) => this.#degrade('no-worker', cause),
       changed: ({ pageLeases }) => {
+        if (pageLeases.view?.storage === 'memory' && !checked.store) this.#degrade('memory')
         this.#events.changed(pageLeases, statusOf(pageLeases, this.#instance.isOnline()))
         this.#events.status()
       },
@@ -215,8 +223,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   /** The same for several collections: `{ orders: 500, customers: 100 }`. */
   reserve(counts: Counts<Name>, options?: ReserveOptions): Promise<void>
   async reserve(...args: unknown[]): Promise<void> {
-    const { reserve } = await this.#loadOnlineCalls()
-    return reserve(this.#caller(), args as ReserveArgs)
+    const [first, second, third] = args
+    const options = typeof second === 'number' || !isPlain(first) ? third : second
+    return this.#online(options, ['timeout', 'signal', 'database'], ({ reserve }, caller) =>
+      reserve(caller, args as ReserveArgs),
+    )
   }
 
   /**
@@ -227,8 +238,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * `invalid-response`, `aborted`; try again with the same `key`
    */
   async nextIdentity(collection: CollectionRef, options?: IdentityOptions): Promise<number> {
-    const { nextIdentity } = await this.#loadOnlineCalls()
-    return nextIdentity(this.#caller(), collection, options)
+    return this.#online(options, ['key', 'signal', 'database'], ({ nextIdentity }, caller) =>
+      nextIdentity(caller, collection, options),
+    )
   }
 
   /** How things stand now, for a UI. It waits for nothing. */
@@ -247,7 +259,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     if (collection !== undefined)
       return statusOf(this.#allocatorOf(collection, options).pageLeases, isOnline)
     const pages = allocators.map(({ pageLeases }) => pageLeases)
-    return statusOfAll(pages, of.database, isOnline)
+    return statusOfAll(pages, of.database, isOnline, this.#degraded.has('no-worker'))
   }
 
   /**
@@ -328,8 +340,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options?: Omit<IdOptions, 'timeout'>,
   ): Promise<void>
   async release(...args: unknown[]): Promise<void> {
-    const { release } = await this.#loadOnlineCalls()
-    return release(this.#caller(), args as ReleaseArgs)
+    const [first, second] = args
+    const options = isPlain(first) ? first : second
+    return this.#online(options, ['signal', 'database'], ({ release }, caller) =>
+      release(caller, args as ReleaseArgs),
+    )
   }
 
   /**
@@ -342,9 +357,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @throws HiloError `storage-failed`, `outdated`, `closed`
    */
   async startOver(options?: Pick<IdOptions, 'database'>): Promise<void> {
-    const { database } = checkCall(options, 'database')
-    const { startOver } = await this.#loadOnlineCalls()
-    return startOver(this.#caller(), database)
+    return this.#online(options, ['database'], ({ startOver }, caller) =>
+      startOver(caller, options?.database),
+    )
   }
 
   /**
@@ -422,8 +437,33 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.#events.status()
   }
 
+  #degrade(reason: Degraded, cause?: unknown): void {
+    if (this.#degraded.has(reason)) return
+    this.#degraded.add(reason)
+    this.#events.dispatch('degraded', { reason })
+    import('./warnings.js').then(
+      ({ degraded }) => degraded(reason, cause),
+      () => {},
+    )
+  }
+
   #observed(...change: Parameters<OwnerCallbacks['stored']>): void {
     for (const observer of this.#observers) observer.then((observe) => observe?.(...change))
+  }
+
+  /**
+   * Makes a rare call. Its limits begin before its file is loaded.
+   * @param known what the call may be told
+   */
+  async #online<T>(
+    options: unknown,
+    known: (keyof CallLimits)[],
+    call: (calls: OnlineCalls, caller: Caller) => Promise<T>,
+  ): Promise<T> {
+    const begun = performance.now()
+    const { timeout = Number.POSITIVE_INFINITY, signal } = checkCall(options, ...known)
+    const calls = await withinLimits(this.#loadOnlineCalls(), { timeout, signal })
+    return call(calls, this.#caller(begun))
   }
 
   /** @throws HiloError `closed`, `server-unreachable` */
@@ -443,8 +483,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     }
   }
 
-  #caller(): Caller {
+  #caller(begun: number): Caller {
     return {
+      begun,
       instance: this.#instance,
       PageLeases,
       HiloError,
@@ -453,6 +494,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       checkCount,
       isPlain,
       newId,
+      onAbort,
     }
   }
 }

@@ -26,6 +26,7 @@ export interface Realm extends Pick<LinkOptions, 'spawn'> {
 export interface InstanceListener extends Pick<OwnerCallbacks, 'stored'> {
   changed(allocator: Allocator): void
   exhausted(allocator: Allocator, error: HiloError): void
+  inPage(cause: unknown): void
   dropped(allocator: Allocator, cause: 'fork' | 'drop'): void
   otherLedger(allocator: Allocator, change: Stop, isStopped: boolean): void
 }
@@ -76,6 +77,7 @@ export class Instance {
         return realm.ownerHere(store)
       },
       config,
+      inPage: listener.inPage,
       callbacks: {
         headers: async () => {
           const given = await (headers as () => HeadersInit)()

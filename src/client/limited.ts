@@ -3,40 +3,48 @@
  * at once.
  */
 import type { HiloError } from '../core/errors.js'
+import type { onAbort } from '../core/on-abort.js'
 import type { CallOptions } from './waiters.js'
 
 /** Timers with more milliseconds than 31 bits hold go off at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
+/** What the page has already: this file is loaded apart from it. */
+interface Limited {
+  HiloError: typeof HiloError
+  onAbort: typeof onAbort
+  /** The call's timeout begins then. */
+  begun: number
+}
+
 /**
- * @param ErrorClass the page's own: this file is loaded apart from it
  * @param meaning a sentence for the error: what the early end means for the caller
  * @param run gets a signal that is aborted when the call ends early
  */
 export async function limited<T>(
-  ErrorClass: typeof HiloError,
+  { HiloError, onAbort, begun }: Limited,
   { timeout = Number.POSITIVE_INFINITY, signal }: CallOptions,
   meaning: string,
   run: (ended: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (signal?.aborted) throw aborted(ErrorClass, signal, meaning)
+  if (signal?.aborted) throw aborted(HiloError, signal, meaning)
   const ending = new AbortController()
   const ended = new Promise<never>((_, reject) =>
     ending.signal.addEventListener('abort', () => reject(ending.signal.reason)),
   )
-  const abort = () => ending.abort(aborted(ErrorClass, signal!, meaning))
+  const abort = () => ending.abort(aborted(HiloError, signal!, meaning))
   const late = () =>
-    ending.abort(new ErrorClass('timeout', `The call took longer than ${timeout} ms. ${meaning}`))
-  signal?.addEventListener('abort', abort)
+    ending.abort(new HiloError('timeout', `The call took longer than ${timeout} ms. ${meaning}`))
+  const ignoreSignal = signal && onAbort(signal, abort)
   const timer =
     timeout < Number.POSITIVE_INFINITY
-      ? setTimeout(late, Math.min(timeout, MAX_TIMER_MS))
+      ? setTimeout(late, Math.min(timeout - (performance.now() - begun), MAX_TIMER_MS))
       : undefined
   try {
     return await Promise.race([untilStored(run, ending.signal), ended])
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', abort)
+    ignoreSignal?.()
   }
 }
 

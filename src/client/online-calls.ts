@@ -5,6 +5,7 @@
 import type { DeviceView, HeldCollection, Target } from '../core/contract.js'
 import type { fromFailure } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
+import type { onAbort } from '../core/on-abort.js'
 import { notReserved } from '../core/reserved.js'
 import {
   type Checks,
@@ -30,19 +31,22 @@ export interface Caller extends Checks {
   instance: Instance
   PageLeases: typeof PageLeases
   fromFailure: typeof fromFailure
+  onAbort: typeof onAbort
   newId(): string
+  /** When it was called: its timeout begins before this file is loaded. */
+  begun: number
 }
 
 /** @throws HiloError */
 export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> {
-  const { instance, fromFailure, HiloError } = caller
+  const { instance, fromFailure } = caller
   const { counts, options } = readReserve(args, caller)
   const wanted = counts.map(({ ref, count }) => ({
     pageLeases: instance.allocatorOf(ref, options.database).pageLeases,
     count,
   }))
   const meaning = 'What was claimed stays on this device.'
-  return limited(HiloError, options, meaning, async (ended) => {
+  return limited(caller, options, meaning, async (ended) => {
     await Promise.all(wanted.map(({ pageLeases }) => keepOffers(caller, pageLeases)))
     const call = caller.newId()
     const targets = wanted.map(({ pageLeases: { target }, count }) => ({ target, count }))
@@ -70,11 +74,11 @@ async function filledUp(pageLeases: PageLeases, view: DeviceView): Promise<void>
 
 /** @throws HiloError */
 export async function release(caller: Caller, args: ReleaseArgs): Promise<void> {
-  const { instance, fromFailure, HiloError } = caller
+  const { instance, fromFailure } = caller
   const { ref, options } = readRelease(args, caller)
   const one = ref === undefined ? undefined : instance.allocatorOf(ref, options.database)
   const meaning = 'What was not sent yet stays on this device.'
-  return limited(HiloError, options, meaning, async (ended) => {
+  return limited(caller, options, meaning, async (ended) => {
     const released = one ? [one] : await everyCollection(caller, options.database)
     ended.throwIfAborted()
     await releaseTogether(released, instance.context, fromFailure, ended)
@@ -125,7 +129,7 @@ export async function nextIdentity(
   const { name, database } = instance.find(collection, options.database)
   if (instance.options.source) throw new HiloError('invalid-argument', NO_IDENTITIES)
   const meaning = 'A number may have been taken: ask again with the same key.'
-  return limited(HiloError, options, meaning, async () => {
+  return limited(caller, options, meaning, async () => {
     const answer = await instance.link.call('nextIdentity', [
       database,
       name,

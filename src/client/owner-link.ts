@@ -7,6 +7,7 @@
 import { proxy, wrap } from 'comlink'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
+import { onAbort } from '../core/on-abort.js'
 import { VERSION } from '../core/version.js'
 import { Connection, LOST } from './connection.js'
 import { isPrerendering, onActivation } from './prerender.js'
@@ -28,6 +29,8 @@ export interface LinkOptions {
   ownerHere: () => Promise<Owner>
   config: OwnerConfig
   callbacks: OwnerCallbacks
+  /** There is no worker, so the owner runs in this page. */
+  inPage(cause: unknown): void
 }
 
 export class OwnerLink {
@@ -52,7 +55,7 @@ export class OwnerLink {
 
   /**
    * @param early the signal that ends the call, and the name under which the owner cancels it
-   * @throws HiloError `storage-failed` when the owner runs nowhere, `closed`
+   * @throws HiloError `server-unreachable` when the owner runs nowhere, `closed`
    */
   async call<M extends Method>(
     method: M,
@@ -63,15 +66,14 @@ export class OwnerLink {
       const connecting = this.#connect()
       const connection = await connecting
       early?.ended.throwIfAborted()
-      const cancel = () => connection.owner.cancel(early!.call)
-      early?.ended.addEventListener('abort', cancel)
+      const isOver = early && onAbort(early.ended, () => connection.owner.cancel(early.call))
       try {
         return await connection.call(method, args)
       } catch (error) {
         if (error !== LOST) throw error
         if (this.#connection === connecting) this.#use(this.#replace())
       } finally {
-        early?.ended.removeEventListener('abort', cancel)
+        isOver?.()
       }
     }
   }
@@ -133,7 +135,7 @@ export class OwnerLink {
 
   /** A second worker that is lost may have the same reason, which the page has not. */
   #replace(): Promise<Connection> {
-    return this.#lost++ > 0 ? this.#connectHere().catch(() => this.#start()) : this.#start()
+    return this.#lost++ > 0 ? this.#connectHere(LOST).catch(() => this.#start()) : this.#start()
   }
 
   /** A connection that cannot be made is tried again by the next call. */
@@ -153,23 +155,23 @@ export class OwnerLink {
       await this.#open(connection, proxy(this.#options.callbacks))
       this.#starting = undefined
       return connection
-    } catch {
-      return this.#connectHere()
+    } catch (cause) {
+      return this.#connectHere(cause)
     }
   }
 
-  async #connectHere(): Promise<Connection> {
+  /** @param why there is no worker; undefined: there shall be none */
+  async #connectHere(why?: unknown): Promise<Connection> {
     // guard: H16 a closed page starts no owner
     if (this.#end) throw this.#end.reason
     try {
       const connection = new Connection(await this.#options.ownerHere())
       await this.#open(connection, this.#options.callbacks)
+      if (why) this.#options.inPage(why)
       return connection
     } catch (cause) {
       if (cause instanceof HiloError) throw cause
-      throw new HiloError('storage-failed', NOWHERE + ('document' in globalThis ? CSP : REALM), {
-        cause,
-      })
+      throw new HiloError('server-unreachable', NOWHERE + whyNowhere(), { cause })
     }
   }
 
@@ -190,11 +192,15 @@ export class OwnerLink {
   }
 }
 
-const NOWHERE =
-  'No id can be made: the worker did not start, and its code could not be loaded into the page. '
-const CSP =
-  'Check the content security policy (worker-src, script-src) and that the files of offline-hilo ' +
-  'are served, also without a network.'
-const REALM = "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
+const NOWHERE = 'No id can be made: the code of offline-hilo could not be loaded. '
+function whyNowhere(): string {
+  const { document, navigator } = globalThis as Partial<typeof globalThis>
+  if (!document)
+    return "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
+  return navigator?.onLine === false
+    ? 'There is no network, and the service worker has to store its files, too.'
+    : 'Check that its files are served, as JavaScript, and that the content security policy allows ' +
+        'them (worker-src, script-src).'
+}
 
 const ignore = (): void => {}

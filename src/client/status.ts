@@ -43,6 +43,12 @@ export interface LedgerChange {
   numbers: number
 }
 
+/**
+ * `no-worker`: no worker started, or two were lost, so the page makes ids itself. `memory`: nothing
+ * survives this page.
+ */
+export type Degraded = 'no-worker' | 'memory'
+
 export interface HiloStatus {
   /** Does the server answer, as far as is known? */
   online: boolean
@@ -52,6 +58,8 @@ export interface HiloStatus {
    * IndexedDB only did not open, it is tried again, and what is in memory moves there when it does.
    */
   storage: StorageKind
+  /** What is missing, though ids go on. Empty: nothing. */
+  degraded: Degraded[]
   /** By collection; of a database that is not the option's, by `collection|database`. */
   collections: Record<string, CollectionStatus>
   /** How many numbers nobody will issue, by cause. */
@@ -68,12 +76,18 @@ export function statusOfAll(
   pages: readonly Counted[],
   home: string,
   isOnline: boolean,
+  inPage = false,
 ): HiloStatus {
   const views = pages.flatMap(({ view }) => view ?? [])
   const sum = (key: keyof Gaps) => views.reduce((all, view) => all + (view.gaps[key] ?? 0), 0)
+  const storage = views[0]?.storage ?? 'opening'
   return {
     online: isOnline && views.every(({ isReachable }) => isReachable),
-    storage: views[0]?.storage ?? 'opening',
+    storage,
+    degraded: [
+      ...(inPage ? (['no-worker'] as const) : []),
+      ...(storage === 'memory' ? (['memory'] as const) : []),
+    ],
     collections: Object.fromEntries(
       pages.map((page) => [nameOf(page, home), statusOf(page, isOnline)]),
     ),

@@ -4,6 +4,7 @@
  * in the order in which they asked. Its cost does not grow with the number of callers.
  */
 import { HiloError } from '../core/errors.js'
+import { onAbort } from '../core/on-abort.js'
 import { isPrerendering, onActivation } from './prerender.js'
 
 /** How long a call may wait. */
@@ -119,7 +120,7 @@ export class Waiters {
       }
       const leave = () => {
         waiting.delete(waiter)
-        signal?.removeEventListener('abort', abort)
+        ignoreSignal?.()
         if (waiting === this.#takers) this.#taken -= count
         // In Node, a timer that nobody needs keeps the process alive.
         if (waiter.deadline < Number.POSITIVE_INFINITY && --this.#timed === 0) this.#setTimer()
@@ -142,7 +143,7 @@ export class Waiters {
         },
       }
       if (signal?.aborted) return reject(aborted(signal))
-      signal?.addEventListener('abort', abort)
+      const ignoreSignal = signal && onAbort(signal, abort)
       waiting.add(waiter)
       if (waiting === this.#takers) this.#taken += count
       if (waiter.deadline < Number.POSITIVE_INFINITY) this.#timed++
@@ -184,6 +185,29 @@ export class Waiters {
   }
 }
 
+/**
+ * What `work` resolves with, unless the caller's timeout passes, or its signal is aborted, before.
+ * @param unused takes what comes later
+ */
+export function withinLimits<T>(
+  work: Promise<T>,
+  limits: WaitLimits,
+  unused: (result: T) => void = () => {},
+): Promise<T> {
+  const waiting = new Waiters(() => {})
+  let result: T
+  const served = waiting.add(1, () => result, limits)
+  work.then(
+    (done) => {
+      result = done
+      if (waiting.isEmpty) unused(done)
+      else waiting.serve(() => 1)
+    },
+    (error) => waiting.refuse(() => error, 'all'),
+  )
+  return served
+}
+
 /** Timers with more milliseconds than 31 bits hold go off at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -195,7 +219,8 @@ const deadlineOf = (timeout: number): number =>
 const tooLate = (timeout: number): HiloError =>
   new HiloError(
     'timeout',
-    `No id came within ${timeout} ms; none was used up. Try again, or pass a longer \`timeout\`.`,
+    `No id came within ${timeout} ms; none was used up. The server or the storage does not answer: ` +
+      'check that the server runs, and try again.',
   )
 
 const aborted = (signal: AbortSignal): HiloError =>

@@ -1,4 +1,6 @@
 /** What a developer reads in the console; loaded when there is something to say. */
+import type { Degraded } from './status.js'
+
 /** A page has two open instances for one device. */
 export function secondInstance(name: string, url: string): void {
   console.warn(
@@ -13,4 +15,52 @@ export function otherVersion(own: string, version: unknown): void {
     `offline-hilo: this page has version ${own}, and its worker file has version ${version}. The ` +
       'page makes ids without the worker. Deploy both files of one build.',
   )
+}
+
+/** By page: what it was told. */
+const told = new WeakMap<object, Set<Degraded>>()
+
+/**
+ * In development only, once per page and reason.
+ * @param cause why there is no worker
+ */
+export function degraded(reason: Degraded, cause: unknown): void {
+  const page = globalThis.document ?? globalThis
+  const known = told.get(page) ?? new Set()
+  told.set(page, known)
+  if (known.has(reason) || !isDevelopment()) return
+  known.add(reason)
+  console.warn(`offline-hilo: ${reason === 'memory' ? inMemory() : noWorker(cause)}`)
+}
+
+/** Is this the machine of who develops it? A server says so by its environment. */
+function isDevelopment(): boolean {
+  const { location, process } = globalThis as {
+    location?: Location
+    process?: { env: Record<string, string | undefined> }
+  }
+  return location
+    ? /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname)
+    : process?.env.NODE_ENV !== 'production'
+}
+
+function inMemory(): string {
+  const { document, location, indexedDB } = globalThis as Partial<typeof globalThis>
+  const why = !(document || location)
+    ? 'there is no page here, so this seems to be a server. Call `createHilo` in the browser ' +
+      'only, or give it a `store`'
+    : indexedDB
+      ? 'IndexedDB did not open: this site may not store anything (a private window, a setting), ' +
+        'the disk is full, or another tab holds it up'
+      : 'there is no IndexedDB here. In a test, use `createTestHilo` of offline-hilo/testing'
+  return `ids are in memory, and gone with it, because ${why}. See docs/guide.md#storage.`
+}
+
+function noWorker(cause: unknown): string {
+  const why =
+    cause instanceof Error
+      ? cause.message.replace(/\.?$/, '.')
+      : 'its file did not load, or it does not answer. Is the file there, as JavaScript and not as ' +
+        'HTML? Does the content security policy allow it (worker-src)?'
+  return `no worker runs, so this page makes ids itself: ${why} See docs/bundlers.md.`
 }

@@ -5,6 +5,7 @@
 import type { Hilo, HiloAccess } from '../client/hilo.js'
 import { HiloError } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
+import { onAbort } from '../core/on-abort.js'
 import type { SeriesKey } from '../core/page-exit.js'
 import type { ChainFlag, NumberRange, NumberRow, SeriesStore } from '../core/series-store.js'
 import type { Known, Verified } from './chain-verify.js'
@@ -16,6 +17,7 @@ import {
   type ConsecutiveOptions,
   chainIn,
   checkBy,
+  checkCall,
   checkKey,
   checkMark,
   checkReason,
@@ -91,8 +93,8 @@ export interface Consecutive {
    * @param options `key` names what the number is for, best the id of the sale. Up to 256 bytes of
    * UTF-8. `signal` ends the call; a number that was taken stays with its key. With a chain,
    * `content` is what is on the document, as JSON has it, and `kind` what the app calls it
-   * @throws HiloError `server-unreachable` without a series; `server-refused` without a series, or
-   * while the server refuses this device; `other-ledger` once another ledger has answered;
+   * @throws HiloError `server-unreachable`, `no-hilo-server` without a series; `server-refused`
+   * without a series, or while the server refuses this device; `other-ledger` once another ledger has answered;
    * `storage-failed`, `outdated`, `closed`, `aborted`; `exhausted` where its ranges have no number
    * left; `invalid-argument` for a key that was cancelled, or where this device has another series
    * than the option `series` says
@@ -148,8 +150,8 @@ export interface Consecutive {
   ): Promise<void>
   /**
    * Gets the series before the first number is needed: from then on numbers are made offline.
-   * @throws HiloError `server-unreachable`, `server-refused`; `other-ledger` once another ledger
-   * has answered; `invalid-argument` where this device has another series than the option `series`
+   * @throws HiloError `server-unreachable`, `no-hilo-server`, `server-refused`; `other-ledger` once
+   * another ledger has answered; `invalid-argument` where this device has another series than the option `series`
    * says
    */
   prepare(): Promise<HeldSeries>
@@ -247,7 +249,7 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
     ending.abort()
   }
   if (signal.aborted) end()
-  signal.addEventListener('abort', end)
+  onAbort(signal, end)
   const until = { signal: ending.signal }
   let wasOn = access.isSwitchedOn()
   const switched = () => {
@@ -267,15 +269,18 @@ function onceLoaded<T>(load: () => Promise<T>): () => Promise<T> {
   return () => {
     loading ??= load().catch((cause) => {
       loading = undefined
-      throw new HiloError('server-unreachable', NOT_LOADED, { cause })
+      const why = 'ServiceWorkerGlobalScope' in globalThis ? ONE_FILE : RELOAD
+      throw new HiloError('server-unreachable', NOT_LOADED + why, { cause })
     })
     return loading
   }
 }
 
 const NOT_LOADED =
-  'The server was not asked: that part of offline-hilo/consecutive could not be loaded. Reload ' +
-  'the page when there is a network.'
+  'The server was not asked: that part of offline-hilo/consecutive could not be loaded. '
+const RELOAD = 'Reload the page when there is a network.'
+const ONE_FILE =
+  'A service worker may load no code later: bundle it into one file, without dynamic imports.'
 
 function methodsOf(
   { series, storage, page }: Opened,
@@ -297,8 +302,9 @@ function methodsOf(
   return {
     async next(options) {
       closing.throwIfAborted()
-      const key = checkKey(options?.key)
-      const { signal, content, kind } = options
+      const asked = checkCall(options, 'key', 'signal', 'content', 'kind')
+      const key = checkKey(asked.key)
+      const { signal, content, kind } = asked
       if (signal !== undefined) checkSignal(signal)
       if (signal?.aborted) throw aborted(signal)
       const isSealed = chain !== undefined || content !== undefined || kind !== undefined
@@ -329,7 +335,7 @@ function methodsOf(
     },
     async record(options) {
       closing.throwIfAborted()
-      const { key, kind, content } = Object(options)
+      const { key, kind, content } = checkCall(options, 'key', 'kind', 'content')
       const sealed = sealedOf(kind, content)
       for (;;) {
         const link = await storage.record(checkKey(key), sealed)
@@ -339,7 +345,8 @@ function methodsOf(
     },
     async verify(options) {
       closing.throwIfAborted()
-      return chainIn(chain).verify(await stored(), options?.known)
+      const { known } = checkCall(options, 'known')
+      return chainIn(chain).verify(await stored(), known)
     },
     async export(head) {
       closing.throwIfAborted()
@@ -368,6 +375,8 @@ function methodsOf(
     },
     async open(options) {
       closing.throwIfAborted()
+      const { all = false } = checkCall(options, 'all')
+      must(typeof all === 'boolean', 'all is true or false', all)
       const open = await storage.open()
       // After the numbers: a page has its lock before it takes one.
       const living = await livingPages()
@@ -376,7 +385,7 @@ function methodsOf(
       const hidden = left.filter(({ isOut }) => !isOut)
       // Who is told of a number may write it onto a receipt.
       if (hidden.length > 0) await storage.handOut(hidden.map(({ row }) => row))
-      const told = options?.all ? open.filter(({ row, isOut }) => isOut || !isLiving(row)) : left
+      const told = all ? open.filter(({ row, isOut }) => isOut || !isLiving(row)) : left
       return told.map(({ row }) => ({
         id: row.id,
         ...numberOf(row),

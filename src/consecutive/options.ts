@@ -1,5 +1,6 @@
 /** The options of `consecutive`, and their check. */
 import { HiloError } from '../core/errors.js'
+import { checkKeys } from '../core/options.js'
 import type { NumberRange } from '../core/series-store.js'
 import { utf8Length } from '../core/utf8.js'
 import { MAX_NAME_BYTES, MAX_PERIOD_BYTES, MAX_REASON_BYTES, SERIES_NAME } from '../core/wire.js'
@@ -317,10 +318,23 @@ export function checkMark(state: unknown): 'voided' | 'refused' {
   return state
 }
 
+/**
+ * The options of a call.
+ * @param known what it may be told
+ * @throws HiloError `invalid-argument`
+ */
+export function checkCall<T extends object>(
+  options: T | undefined,
+  ...known: (keyof T & string)[]
+) {
+  const isGiven = options !== undefined && options !== null
+  if (isGiven) checkKeys('options', options, known)
+  return isGiven ? options : ({} as Partial<T>)
+}
+
 /** @throws HiloError `invalid-argument` */
 export function checkBy(options: { by?: string } | undefined): { by?: string } {
-  checkKeys('options', options ?? {}, ['by'])
-  const { by } = options ?? {}
+  const { by } = checkCall(options, 'by')
   return by === undefined ? {} : { by: checkText('`by`', by, MAX_KEY_BYTES) }
 }
 
@@ -341,13 +355,6 @@ function checkText(what: string, text: unknown, maxBytes = Number.POSITIVE_INFIN
     `a text of ${bytes} bytes`,
   )
   return text
-}
-
-/** An option with a wrong name would have no effect. */
-function checkKeys(what: string, value: object, known: readonly string[]): void {
-  must(typeof value === 'object' && value !== null, `${what} is an object`, value)
-  for (const key of Object.keys(value))
-    must(known.includes(key), `\`${what}.${key}\` has to be one of ${known.join(', ')}`, key)
 }
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1

@@ -4,6 +4,7 @@
  * a number is handed out only after the server has heard of it from this copy of the device.
  */
 import { HiloError } from '../core/errors.js'
+import { onAbort } from '../core/on-abort.js'
 import type { NumberRow } from '../core/series-store.js'
 import { whenLate } from '../core/when-late.js'
 import { newId } from './new-id.js'
@@ -193,12 +194,8 @@ function deadlineOf(wait: number, onLate: () => void): Deadline {
   return { late, isOver: () => isOver, cancel }
 }
 
-/** Of each signal, what ends the calls that it may end. */
-const calls = new WeakMap<AbortSignal, Set<() => void>>()
-
 /**
- * The result of `work`, unless `signal` is aborted before. All calls share one listener of it: Node
- * takes more than ten for a leak, and warns.
+ * The result of `work`, unless `signal` is aborted before.
  * @param why what it rejects with then
  */
 export function untilAborted<T>(
@@ -209,13 +206,7 @@ export function untilAborted<T>(
   return new Promise((resolve, reject) => {
     const end = () => reject(why())
     if (signal.aborted) end()
-    const all = calls.get(signal) ?? new Set()
-    if (!calls.has(signal))
-      signal.addEventListener('abort', () => {
-        for (const each of all) each()
-      })
-    calls.set(signal, all.add(end))
-    work.then(resolve, reject).finally(() => all.delete(end))
+    work.then(resolve, reject).finally(onAbort(signal, end))
   })
 }
 

@@ -213,7 +213,7 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
     ...(Object.fromEntries(
       Object.entries(options).filter(([, value]) => value !== undefined),
     ) as HiloOptions),
-    url: options.source ? '' : serverUrl(options.url || '/', base),
+    url: options.source ? '' : serverUrl(options.url, base),
     ...(options.reserve !== undefined && { isReserveDeclared: true }),
   }
 }
@@ -226,16 +226,21 @@ const NOWHERE = 'https://nowhere.invalid'
  * Also without the user and password that the page itself may have been opened with: `fetch`
  * refuses such a URL.
  */
-function serverUrl(given: string, base = NOWHERE): string {
-  let url: URL
-  try {
-    url = new URL(given, base)
-  } catch {
-    throw invalid('url', 'an http(s) URL, or a path in a page', given)
-  }
-  const { protocol, host, origin, pathname, href } = url
-  if (!/^https?:/.test(protocol)) throw invalid('url', 'an http(s) URL', href)
+function serverUrl(given: string | undefined, base = NOWHERE): string {
+  const { protocol, host, origin, pathname } = asUrl(given || '/', base) ?? {}
+  if (!protocol || !/^https?:/.test(protocol))
+    throw given
+      ? invalid('url', 'an http(s) URL, or a path in a page that has one', given)
+      : invalid('url', 'given, because this page has no http(s) address', base)
   return origin === NOWHERE ? '' : `${protocol}//${host}${pathname}`.replace(/\/+$/, '')
+}
+
+function asUrl(given: string, base: string): URL | undefined {
+  try {
+    return new URL(given, base)
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -279,10 +284,7 @@ export interface CallLimits {
  * @param known what this call may be told
  * @throws HiloError `invalid-argument`
  */
-export function checkCall(
-  options: CallLimits | null | undefined,
-  ...known: (keyof CallLimits)[]
-): CallLimits {
+export function checkCall(options: unknown, ...known: (keyof CallLimits)[]): CallLimits {
   if (options === undefined || options === null) return {}
   check('options', options, Object.fromEntries(known.map((key) => [key, CALL_CHECKS[key]])))
   return options

@@ -20,6 +20,8 @@ const LONGEST_WAIT_MS = 3_600_000
 /** A proxy knows nothing of this device's numbers: its pause is advice. */
 const LONGEST_WAIT_OF_STRANGERS_MS = 60_000
 
+const SIGN_IN = 'If that is a sign-in page, the user has to sign in again.'
+
 const ASKED_AGAIN = 'It is asked again later.'
 
 /**
@@ -47,7 +49,8 @@ export function requester(
           signal,
         })
         const body = await response.text()
-        if (response.ok) return body
+        const isPage = response.redirected && !parsed(body)
+        if (response.ok && !isPage) return body
         // A redirect may turn a POST into a GET, which the server then refuses.
         const asked = response.redirected ? `${url}, redirected to ${response.url},` : url
         // guard: H25 only a HiLo server refuses
@@ -165,8 +168,8 @@ function noHiloServer(
   const { status } = response
   return new HiloError(
     status > 501 ? 'server-unreachable' : 'no-hilo-server',
-    `${url} answered ${status}${reason(body)}, and not as a HiLo server does. ${CHECK_ADDRESS} ` +
-      meaning,
+    `${url} answered ${status}${reason(body)}, and not as a HiLo server does. ` +
+      `${response.redirected ? SIGN_IN : CHECK_ADDRESS} ${meaning}`,
     // guard: H33 nobody but a HiLo server stops this device for long
     { ...paused(response, LONGEST_WAIT_OF_STRANGERS_MS), status, noAnswer: true },
   )

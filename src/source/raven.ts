@@ -21,7 +21,7 @@ import {
 import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import { isRange } from '../core/stored.js'
 import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
-import { invalid, noHiloAnswer, readAnswer } from './answers.js'
+import { invalid, noHiloAnswer, parsed, readAnswer } from './answers.js'
 import { type GetHeaders, requester, type ServerAddress } from './http.js'
 import type { Source } from './source.js'
 
@@ -58,7 +58,7 @@ export function ravenSource(
       if (isUnknownRoute(error)) plain.set(target.database, false)
       throw error
     })
-    const hasToken = readJson<NextAnswer>(body, url).Token !== undefined
+    const hasToken = parsed(body)?.Token !== undefined
     // guard: H34 who grants with tokens is asked by the route that names its ledger
     if (hasToken && plain.get(target.database) === 'remembered') return undefined
     const grant = readGrant(body, url, target, marked)

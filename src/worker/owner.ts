@@ -103,7 +103,9 @@ export function createOwner(world: World): Owner {
     if (config.isAsked || !isSilent || mayBeUp) return failure
     // guard: H25 a storage that fails says nothing of the server
     if (await wasServed().catch(() => true)) return failure
-    const advice = failure.noAnswer ? '' : ` ${CHECK_ADDRESS}`
+    const advice = failure.noAnswer
+      ? ''
+      : ` ${(await world.whyUnreachable?.(config.url)) ?? CHECK_ADDRESS}`
     const message = `${failure.message} This device never got an id from there.${advice}`
     return { ...failure, code: 'no-hilo-server', noAnswer: true, message }
   }

@@ -12,6 +12,7 @@ import { IndexedDbStore } from '../store/indexeddb.js'
 import { LateStore } from '../store/late.js'
 import { MemoryStore } from '../store/memory.js'
 import type { DeviceStore } from '../store/store.js'
+import { watchPolicy } from './policy.js'
 import { openTabs } from './tabs.js'
 
 export interface World {
@@ -27,6 +28,8 @@ export interface World {
    */
   untilOpen(): Promise<void>
   storageKind(): Promise<StorageKind>
+  /** Why nothing answers at this address, as far as this realm knows. */
+  whyUnreachable?: (url: string) => Promise<string | undefined>
   createSource(config: OwnerConfig, headers: GetHeaders): Source
   /** Milliseconds; only ever for pacing (H19). */
   now(): number
@@ -72,6 +75,7 @@ export function browserWorld(own?: DeviceStore): World {
     untilOpen: async () => late?.open(),
     storageKind: async () =>
       own || (await globalThis.navigator?.storage?.persisted?.()) ? 'persistent' : 'best-effort',
+    whyUnreachable: watchPolicy(),
     createSource: ravenSource,
     now: () => performance.now(),
     date: () => Date.now(),

@@ -1,6 +1,7 @@
 /** The file that gives back is loaded after the first ids: it may be late, or not come at all. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { newShop, quiet, type Shop } from '../support/shop.js'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Hilo } from '../../src/client/hilo.js'
+import { codeOf, newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
 let come = () => {}
@@ -58,4 +59,48 @@ test('where it cannot be loaded, ids go on; a later call loads it', async () => 
   shop.onlineCalls = onlineCalls
   await hilo.reserve('orders', 100)
   expect(hilo.status('orders').available).toBeGreaterThanOrEqual(100)
+})
+
+describe('a call that waits for it', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
+
+  test('rejects when its own timeout has passed', async () => {
+    const { hilo } = shop.open()
+    const reserving = codeOf(hilo.reserve('orders', 100, { timeout: 100 }))
+    await vi.advanceTimersByTimeAsync(99)
+    expect(await Promise.race([reserving, 'waits'])).toBe('waits')
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await Promise.race([reserving, 'waits'])).toBe('timeout')
+  })
+
+  test.each([
+    ['reserve', (hilo: Hilo, signal: AbortSignal) => hilo.reserve({ orders: 100 }, { signal })],
+    ['release', (hilo: Hilo, signal: AbortSignal) => hilo.release({ signal })],
+    ['release of one', (hilo: Hilo, signal: AbortSignal) => hilo.release('orders', { signal })],
+    ['nextIdentity', (hilo: Hilo, signal: AbortSignal) => hilo.nextIdentity('bills', { signal })],
+  ])('rejects when its signal is aborted: %s', async (_, call) => {
+    const ending = new AbortController()
+    const calling = codeOf(call(shop.open().hilo, ending.signal))
+    ending.abort()
+    await quiet()
+    expect(await Promise.race([calling, 'waits'])).toBe('aborted')
+  })
+
+  test('has what is left of its timeout when the file has come', async () => {
+    shop.answer = () => new Promise(() => {})
+    const { hilo } = shop.open()
+    const reserving = codeOf(hilo.reserve('orders', 100, { timeout: 100 }))
+    await vi.advanceTimersByTimeAsync(60)
+    come()
+    await quiet()
+    await vi.advanceTimersByTimeAsync(40)
+    await quiet()
+    expect(await Promise.race([reserving, 'waits'])).toBe('timeout')
+  })
+
+  test('is refused at once when its options are wrong', async () => {
+    const reserving = codeOf(shop.open().hilo.reserve('orders', 100, { timeOut: 5 } as never))
+    await quiet()
+    expect(await Promise.race([reserving, 'waits'])).toBe('invalid-argument')
+  })
 })

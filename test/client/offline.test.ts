@@ -192,6 +192,40 @@ describe('a device that never got an id from this address', () => {
     expect(message.match(/Check that the server runs/g)).toHaveLength(1)
   })
 
+  test('names the policy of the page that forbids it', async () => {
+    const window = new EventTarget()
+    vi.stubGlobal('addEventListener', window.addEventListener.bind(window))
+    vi.stubGlobal('fetch', async (address: string) => {
+      const event = new Event('securitypolicyviolation')
+      queueMicrotask(() => window.dispatchEvent(Object.assign(event, { blockedURI: address })))
+      throw new TypeError('Failed to fetch')
+    })
+    const { message } = await errorOf(shop.open().hilo.nextId('orders'))
+    expect(message).toMatch(/content security policy .*connect-src/)
+    expect(message).not.toContain('Check that the server runs')
+  })
+
+  test('names the sign-in page that it was redirected to', async () => {
+    shop.answer = () => {
+      const page = new Response('<!doctype html><title>Sign in</title>')
+      const url = 'https://shop.example.com/login'
+      return Object.defineProperties(page, { redirected: { value: true }, url: { value: url } })
+    }
+    const { code, message } = await errorOf(shop.open().hilo.nextId('orders'))
+    expect(code).toBe('no-hilo-server')
+    expect(message).toMatch(/redirected to https:\/\/shop.example.com\/login.*sign in/)
+    expect(message).not.toContain('Check that the server runs')
+  })
+
+  test('names what a test without IndexedDB needs', async () => {
+    shop.isDown = true
+    const { hilo } = shop.open()
+    vi.stubGlobal('indexedDB', undefined)
+    const { message } = await errorOf(hilo.nextId('orders'))
+    expect(message).toContain('offline-hilo/testing')
+    expect(message).not.toContain('Check that the server runs')
+  })
+
   test('knows a HiLo server that is up and cannot serve', async () => {
     shop.answer = () => refusal(503)
     expect((await errorOf(shop.open().hilo.nextId('orders'))).code).toBe('exhausted')

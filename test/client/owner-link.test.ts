@@ -48,6 +48,7 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
       }),
     ownerHere,
     config,
+    inPage() {},
     callbacks: {
       headers: async () => ({ headers: {} }),
       changed() {},
@@ -268,15 +269,20 @@ describe('the connection to the owner', () => {
     const { link, ownerHere } = linkTo(undefined)
     ownerHere.mockRejectedValueOnce(new TypeError('Failed to fetch dynamically imported module'))
     await expect(claim(link)).rejects.toMatchObject({
-      code: 'storage-failed',
+      code: 'server-unreachable',
       message: expect.stringContaining("'offline-hilo/worker'"),
     })
     vi.stubGlobal('document', {})
     ownerHere.mockRejectedValueOnce(new TypeError('Refused to connect'))
     await expect(claim(link)).rejects.toMatchObject({
-      code: 'storage-failed',
+      code: 'server-unreachable',
       message: expect.stringContaining('content security policy'),
     })
+    vi.stubGlobal('navigator', { onLine: false })
+    ownerHere.mockRejectedValueOnce(new TypeError('Failed to fetch'))
+    const offline = await claim(link).catch((error) => error)
+    expect(offline.message).toMatch(/no network.*service worker has to store/)
+    expect(offline.message).not.toMatch(/policy|storage/)
     vi.unstubAllGlobals()
     expect((await claim(link)).view.free).toBe(32)
   })

@@ -1,4 +1,5 @@
 /** Consecutive numbers as an app makes them: over a fake IndexedDB, with the real server. */
+
 import { getEventListeners } from 'node:events'
 import { IDBDatabase, IDBFactory, IDBIndex, IDBObjectStore, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -7,10 +8,11 @@ import {
   type ConsecutiveOptions,
   consecutive,
 } from '../../src/consecutive/index.js'
+import { HiloError } from '../../src/core/errors.js'
 
 import { newName } from '../support/idb.js'
 import { FakeLocks } from '../support/locks.js'
-import { newShop, refusal as refused, type Shop } from '../support/shop.js'
+import { errorOf, newShop, refusal as refused, type Shop } from '../support/shop.js'
 import { copyProfile, expectWhole, idsOf, inEachStore, openTill, registry } from './devices.js'
 
 let shop: Shop
@@ -73,7 +75,7 @@ inEachStore(() => {
       expectWhole(await receipts.report())
     })
 
-    test('is asked by many calls at once, which share one listener', async () => {
+    test('is asked by many calls at once, which share one listener and leave none', async () => {
       const warned = vi.fn()
       process.on('warning', warned)
       onTestFinished(() => void process.off('warning', warned))
@@ -81,7 +83,7 @@ inEachStore(() => {
       const { signal } = new AbortController()
       const keys = Array.from({ length: 30 }, (_, i) => `sale ${i}`)
       await Promise.all(keys.map((key) => receipts.next({ key, signal })))
-      expect(getEventListeners(signal, 'abort')).toHaveLength(1)
+      expect(getEventListeners(signal, 'abort')).toEqual([])
       expect(warned).not.toHaveBeenCalled()
     })
 
@@ -157,9 +159,32 @@ inEachStore(() => {
     })
   })
 
-  test('an option with a wrong name is refused, with the known ones', () => {
+  test('an option with a wrong name is refused, with the nearest one', () => {
     const series = { formatID: 1 } as ConsecutiveOptions
-    expect(() => openTill(shop, { series })).toThrow(/`options\.formatID`.*formatId/)
+    expect(() => openTill(shop, { series })).toThrow('`options.formatID` has to be `formatId`')
+  })
+
+  test.each<[string, (of: Consecutive, options: never) => unknown, object, string]>([
+    ['next', (of, options) => of.next(options), { key: 'b', sginal: 1 }, '`signal`'],
+    ['next', (of, options) => of.next(options), { kye: 'b' }, '`key`'],
+    ['next', (of, options) => of.next(options), { key: 'b', timeout: 5 }, 'one of key, signal'],
+    ['next', (of, options) => of.next(options), AbortSignal.abort(), 'a plain object'],
+    ['record', (of, options) => of.record(options), { key: 'b', kindd: 'x' }, '`kind`'],
+    ['verify', (of, options) => of.verify(options), { knwon: {} }, '`known`'],
+    ['confirm', (of, options) => of.confirm('a', options), { b: 'bert' }, '`by`'],
+    ['cancel', (of, options) => of.cancel('a', 'x', options), { By: 'bert' }, '`by`'],
+    ['mark', (of, options) => of.mark('a', 'voided', 'x', options), { bye: 'bert' }, '`by`'],
+    ['open', (of, options) => of.open(options), { al: true }, '`all`'],
+    ['open', (of, options) => of.open(options), { all: 'yes' }, 'all is true or false'],
+    ['open', (of, options) => of.open(options), [], 'a plain object'],
+    ['confirm', (of, options) => of.confirm('a', options), '' as never, 'a plain object'],
+  ])('%s refuses a wrong option: %#', async (_, call, options, message) => {
+    const { receipts } = openTill(shop)
+    await idsOf(receipts, 'a')
+    const calling = Promise.resolve().then(() => call(receipts, options as never))
+    await expect(calling).rejects.toEqual(refusal('invalid-argument', message))
+    expect(await receipts.open({ all: true })).toMatchObject([{ key: 'a' }])
+    expect((await receipts.report())[0]!.numbers).toHaveLength(1)
   })
 
   describe('a key', () => {
@@ -190,8 +215,12 @@ inEachStore(() => {
       expect(await idsOf(receipts, 'é'.repeat(128))).toEqual(['A-000001'])
     })
 
-    test.each([undefined, null, 'sale 7'])('is not given by %j', async (options) => {
-      const wrong = refusal('invalid-argument', 'a key is a text that is not empty')
+    test.each([
+      [undefined, 'a key is a text that is not empty'],
+      [null, 'a key is a text that is not empty'],
+      ['sale 7', 'a plain object, as in { key }; this is "sale 7"'],
+    ])('is not given by %j', async (options, message) => {
+      const wrong = refusal('invalid-argument', message)
       await expect(openTill(shop).receipts.next(options as never)).rejects.toEqual(wrong)
     })
   })
@@ -347,6 +376,16 @@ inEachStore(() => {
       const { receipts } = openTill(shop)
       shop.answer = () => refused(status)
       await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal(code, message))
+    })
+
+    test('the sign-in page of a network is no HiLo server, for a series as for ids', async () => {
+      const { hilo, receipts } = openTill(shop)
+      shop.answer = () => new Response('<!doctype html><title>Sign in</title>')
+      for (const call of [hilo.nextId('orders'), receipts.next({ key: 'a' })]) {
+        const error = await errorOf(call)
+        expect(error.code).toBe('no-hilo-server')
+        expect(HiloError.isOutOfIds(error)).toBe(true)
+      }
     })
 
     test.each([['<!doctype html><title>Sign in</title>'], ['{"login":"https://hotel.example/"}']])(

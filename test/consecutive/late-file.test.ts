@@ -1,6 +1,6 @@
 /** The file that speaks with the server is loaded on demand: it may be missing, or come later. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { newShop, refusal, type Shop } from '../support/shop.js'
+import { errorOf, newShop, refusal, type Shop } from '../support/shop.js'
 import { expectWhole, idsOf, openTill } from './devices.js'
 
 let shop: Shop
@@ -59,4 +59,14 @@ test('what the server refuses is still refused where it is missing', async () =>
   isThere = false
   const { receipts } = openTill(shop)
   await expect(receipts.next({ key: 'c' })).rejects.toMatchObject({ code: 'server-refused' })
+})
+
+test('a service worker, which may load nothing late, is told what it needs', async () => {
+  isThere = false
+  vi.stubGlobal('ServiceWorkerGlobalScope', class {})
+  const { receipts } = openTill(shop)
+  const error = await errorOf(receipts.next({ key: 'a' }))
+  expect(error).toMatchObject({ code: 'server-unreachable' })
+  expect(error.message).toMatch(/service worker .*bundle it into one file/)
+  expect(error.message).not.toMatch(/reload/i)
 })

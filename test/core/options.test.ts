@@ -56,6 +56,15 @@ describe('url', () => {
     },
   )
 
+  test.each(['about:srcdoc', 'file:///index.html'])(
+    'is missed by name in a page without an address of its own: %s',
+    (page) => {
+      const { message } = refusal({}, page)
+      expect(message).toMatch(/`url` has to be given, .*no http\(s\) address/)
+      expect(message).toContain(page)
+    },
+  )
+
   test('where there is no page, a path and no url are no address', () => {
     expect(check({ url: '/hilo' }).url).toBe('')
     expect(check({}).url).toBe('')

@@ -7,6 +7,7 @@ import { type Facts, report, VERSION } from '../../src/inspector/report.js'
 const status = (message = ''): HiloStatus => ({
   online: true,
   storage: 'persistent',
+  degraded: [],
   collections: {
     orders: {
       available: 5,

@@ -3,7 +3,7 @@
  * removed, as in a browser: Node's forget some that the garbage collector has come across.
  */
 
-type Listener = (event: never) => void
+type Listener = ((event: never) => void) | { handleEvent(event: never): void }
 
 export class SimTarget {
   readonly #listeners = new Map<string, Set<Listener>>()
@@ -23,9 +23,11 @@ export class SimTarget {
 
   emit(type: string, detail: object = {}): void {
     const event = { type, target: this, ...detail } as never
-    ;(this as unknown as Record<string, Listener | undefined>)[`on${type}`]?.(event)
+    ;(this as unknown as Record<string, ((event: never) => void) | undefined>)[`on${type}`]?.(event)
     const listeners = this.#listeners.get(type)
-    if (listeners) for (const listener of [...listeners]) listener(event)
+    for (const listener of [...(listeners ?? [])])
+      if (typeof listener === 'function') listener(event)
+      else listener.handleEvent(event)
   }
 }
 

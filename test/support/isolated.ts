@@ -5,6 +5,7 @@
  */
 export const ISOLATED = [
   'examples/testing/*.test.ts',
+  'test/client/degraded.test.ts',
   'test/client/observer.test.ts',
   'test/client/page-exit.test.ts',
   'test/consecutive/late-file.test.ts',

@@ -137,7 +137,7 @@ export function everyEvent(): void {
   hilo.addEventListener('empty', () => {})
 }
 expectTypeOf<keyof HiloEvents>().toEqualTypeOf<
-  'status' | 'low' | 'exhausted' | 'fork' | 'drop' | 'ledger' | 'ending' | 'error'
+  'status' | 'low' | 'exhausted' | 'fork' | 'drop' | 'ledger' | 'ending' | 'degraded' | 'error'
 >()
 expectTypeOf(hilo).toExtend<EventTarget>()
 expectTypeOf(hilo).toExtend<AsyncDisposable>()

@@ -35,7 +35,9 @@ export function connectionFailure(error: unknown): unknown {
   const isMistake = error instanceof TypeError || error instanceof RangeError
   if (error instanceof pg.DatabaseError || error instanceof LedgerUnavailable || isMistake)
     return error
-  return unavailable(error)
+  const what = `The database cannot be reached, or does not answer: ${reasonOf(error)}.`
+  const advice = 'Check that PostgreSQL runs, and its address (DATABASE_URL).'
+  return new LedgerUnavailable(`${what} ${advice}`, { cause: error })
 }
 
 /** The error of a failed transaction, for the callers of the pool. */

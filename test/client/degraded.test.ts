@@ -1,0 +1,91 @@
+/** Nothing degrades silently: an event, the status, and in development one line in the console. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { Hilo } from '../../src/client/hilo.js'
+import type { HiloOptions } from '../../src/core/options.js'
+import { createOwner } from '../../src/worker/owner.js'
+import { browserWorld } from '../../src/worker/world.js'
+import { newName } from '../support/idb.js'
+import { newShop, quiet, type Shop } from '../support/shop.js'
+
+let shop: Shop
+const warn = vi.fn()
+
+beforeEach(async () => {
+  shop = await newShop()
+  vi.stubGlobal('location', new URL('http://shop.localhost:5173/orders'))
+  warn.mockClear()
+  vi.spyOn(console, 'warn').mockImplementation(warn)
+})
+afterEach(() => shop.close())
+
+const forbidden = () => {
+  throw new DOMException('The policy forbids it.', 'SecurityError')
+}
+
+function open(spawn: (() => Worker) | undefined, options: HiloOptions = {}) {
+  const hilo = new Hilo(
+    { url: 'https://shop.example.com', name: newName(), ...options },
+    {
+      spawn,
+      ownerHere: async () => createOwner(browserWorld()),
+      onlineCalls: shop.onlineCalls,
+    },
+  )
+  const told: string[] = []
+  hilo.addEventListener('degraded', ({ detail }) => told.push(detail.reason))
+  return { hilo, told }
+}
+
+async function useTwice(hilo: Hilo): Promise<void> {
+  await hilo.nextId('orders')
+  await hilo.nextId('customers')
+  await quiet()
+  await hilo.close()
+}
+
+describe('in development, one line in the console says', () => {
+  test('that ids are made in the page, and why', async () => {
+    const { hilo, told } = open(forbidden)
+    await useTwice(hilo)
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/no worker.*The policy forbids it/)]])
+    expect(warn.mock.calls[0]![0]).toMatch(/docs\/bundlers\.md/)
+    expect(told).toEqual(['no-worker'])
+    expect(hilo.status().degraded).toEqual(['no-worker'])
+  })
+
+  test('that ids are in memory, and why', async () => {
+    vi.stubGlobal('indexedDB', undefined)
+    vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
+    vi.stubGlobal('window', new EventTarget())
+    const { hilo, told } = open(undefined)
+    await useTwice(hilo)
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/in memory.*no IndexedDB/)]])
+    expect(warn.mock.calls[0]![0]).toContain('offline-hilo/testing')
+    expect(told).toEqual(['memory'])
+    expect(hilo.status()).toMatchObject({ storage: 'memory', degraded: ['memory'] })
+  })
+
+  test('that a server keeps ids in memory', async () => {
+    vi.stubGlobal('indexedDB', undefined)
+    vi.stubGlobal('location', undefined)
+    const { hilo } = open(undefined)
+    await useTwice(hilo)
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/no page here.*`store`/)]])
+  })
+})
+
+test('in production an event says it, and the console nothing', async () => {
+  vi.stubGlobal('location', new URL('https://shop.example.com/orders'))
+  const { hilo, told } = open(forbidden)
+  await useTwice(hilo)
+  expect(warn).not.toHaveBeenCalled()
+  expect(told).toEqual(['no-worker'])
+})
+
+test('nothing is said where nothing is missing, or a `store` was given', async () => {
+  const { hilo, told } = open(undefined)
+  await useTwice(hilo)
+  expect(told).toEqual([])
+  expect(warn).not.toHaveBeenCalled()
+  expect(hilo.status().degraded).toEqual([])
+})
