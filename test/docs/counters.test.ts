@@ -71,17 +71,17 @@ const SCHEMAS: Record<string, string> = {
   textbook: '',
 }
 
-/** A table per collection, with ids up to 1234 that an identity column made. */
+/** A table per collection, without rows. */
 async function newShop(collections: Collections): Promise<string> {
   const databaseUrl = await newDatabase()
   for (const [tag, { strategy }] of Object.entries(collections.Shop!))
-    await runSql(
-      databaseUrl,
-      `CREATE TABLE ${tag} (id bigint PRIMARY KEY); INSERT INTO ${tag} VALUES (1), (1234); ` +
-        `${SCHEMAS[strategy]!}`,
-    )
+    await runSql(databaseUrl, `CREATE TABLE ${tag} (id bigint PRIMARY KEY); ${SCHEMAS[strategy]!}`)
   return databaseUrl
 }
+
+/** Rows with ids up to 1234, as an identity column made them. */
+const addOrders = (databaseUrl: string, tag: string) =>
+  runSql(databaseUrl, `INSERT INTO ${tag} VALUES (1), (1234)`)
 
 function fileOf(configuration: object): string {
   const file = join(newFolder(), 'hilo.json')
@@ -110,18 +110,24 @@ describe.each(OF_ORMS)('%s: %j', (section, configuration) => {
     const options = readConfig({ config: fileOf(configuration), databaseUrl })
     const tags = Object.keys(configuration.collections.Shop!)
     await prepare(options, section)
-    const before = await check(options)
-    expect(before.trim().split('\n')).toEqual(
+    expect((await check(options)).trim().split('\n')).toEqual(
       tags.map((tag) => expect.stringMatching(`^shop/${tag}  .*: the next ids are \\d+`)),
     )
+    for (const tag of tags) await addOrders(databaseUrl, tag)
+    const refusal = (): Promise<string> =>
+      check(options).then(
+        () => 'no refusal',
+        ({ message }) => message,
+      )
+    const before = await refusal()
+    for (const tag of tags)
+      expect(before).toContain(`offline-hilo-server adopt Shop ${tag} --apply`)
     const adoptAll = (isApplied: boolean) =>
       Promise.all(
-        tags.map((tag) =>
-          adopt(options, { database: 'Shop', collection: tag, from: `${tag}.id`, isApplied }),
-        ),
+        tags.map((tag) => adopt(options, { database: 'Shop', collection: tag, isApplied })),
       )
     for (const text of await adoptAll(false)) expect(text).toContain('.id is 1234')
-    expect(await check(options)).toBe(before)
+    expect(await refusal()).toBe(before)
     for (const text of await adoptAll(true)) expect(text).toContain('Done: the next ids are')
     const nextIds = [...(await check(options)).matchAll(/the next ids are (\d+)/g)].map(([, id]) =>
       Number(id),
@@ -194,6 +200,8 @@ test('the commands, as they are typed', async () => {
       expect(await server.stop()).toBe(0)
       said.push('served')
     } else {
+      if (args[0] === 'adopt' && !args.includes('--apply'))
+        await addOrders(environment.DATABASE_URL, 'orders')
       const { code, stdout, stderr } = await runCli(args, environment)
       expect([code, stderr], command).toEqual([0, ''])
       said.push(stdout)

@@ -6,7 +6,7 @@ import {
   refuseWithoutPostgres,
 } from '../bound/collections-setting.js'
 import { idsOf, lastValue, valueAbove } from '../bound/orm/blocks.js'
-import { highestIn, nameOfColumn, shapeProblems } from '../bound/orm/checks.js'
+import { highestIn, shapeProblems } from '../bound/orm/checks.js'
 import {
   type Counter,
   type IdColumn,
@@ -28,7 +28,8 @@ import {
   highWaterOf,
   rememberBinding,
 } from '../bound/orm/orm-counters.js'
-import { findCounter, mustFind } from '../bound/orm/relations.js'
+import { findColumns, findCounter } from '../bound/orm/relations.js'
+import { nameOfColumn } from '../bound/orm/used-ids.js'
 import { openRaven } from '../bound/raven/cluster.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
@@ -42,11 +43,10 @@ import type { ServeOptions } from '../serve.js'
 
 /**
  * Resolves with a line per bound collection.
- * @param ids `table.column` with the ids of the only one that is bound to a counter
  * @throws Error with every problem
  */
-export async function check(options: ServeOptions, ids?: string): Promise<string> {
-  const bindings = withIds(boundCollections(options), ids)
+export async function check(options: ServeOptions): Promise<string> {
+  const bindings = boundCollections(options)
   refuseWithoutPostgres(bindings, options.databaseUrl)
   if (options.upstream)
     return (
@@ -91,29 +91,17 @@ export async function check(options: ServeOptions, ids?: string): Promise<string
   return `${lines.join('\n')}\n`
 }
 
-function withIds(bindings: Bindings, ids: string | undefined): Bindings {
-  if (ids === undefined) return bindings
-  const counters = [...bindings].filter(([, bound]) => 'counter' in bound)
-  const [[name, bound] = []] = counters
-  if (counters.length !== 1 || !name || !bound || !('counter' in bound))
-    throw new Error(
-      `--table is for one collection, and ${counters.length} are bound to a counter. Name the ` +
-        'column as `ids` of each in the configuration file.',
-    )
-  const counter = { ...bound.counter, ids: idColumn(ids) }
-  return new Map([...bindings, [name, { ...bound, counter }]])
-}
-
-const compared = (ids: IdColumn | undefined): string =>
-  ids === undefined
-    ? 'not compared with the ids in use (--table orders.id, or `ids` of the collection)'
-    : `fits the ids in ${nameOfColumn(ids)}`
+/** That nothing speaks against a binding does not prove it. */
+const compared = (ids: readonly IdColumn[]): string =>
+  ids.length === 0
+    ? 'not compared with the ids in use, because `ids` is false'
+    : `not contradicted by the ids in ${ids.map(nameOfColumn).join(', ')}`
 
 export interface Adoption {
   database: string
   collection: string
-  /** `table.column` with the ids that are in use. */
-  from: string
+  /** `table.column` with ids that are in use. Default: the columns that `ids` names. */
+  from?: string | undefined
   /** Run the statement, and begin to use the binding as it is now. */
   isApplied: boolean
 }
@@ -129,7 +117,12 @@ export async function adopt(
       `${database}/${collection} is not bound to a counter in PostgreSQL. Bind it under ` +
         '`collections` of the configuration file, and give --config and --database-url.',
     )
-  if (!/^[^"]+\.[^".]+$/.test(from))
+  if (from === undefined && bound.counter.ids.length === 0)
+    throw new Error(
+      '--from is missing: which column has the ids in use? Nothing else says it, because `ids` ' +
+        `of ${database}/${collection} is false.`,
+    )
+  if (from !== undefined && !/^[^"]+\.[^".]+$/.test(from))
     throw new Error(
       `--from ${from}: name the table and its id column, like orders.id or sales.orders.id.`,
     )
@@ -141,8 +134,8 @@ export async function adopt(
         const problems = await shapeProblems(query, counter, options.first ?? false)
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
         if (isApplied && isSequence(counter.place)) await lockSequence(query, counter.place)
-        const { table, column } = idColumn(from)
-        const ids = { table: await mustFind(query, path, 'table', table), column }
+        const named = from === undefined ? [] : [idColumn(from)]
+        const ids = [...(await findColumns(query, path, named)), ...counter.ids]
         const found = { ...bound, counter, description: descriptionOf(counter) }
         return raised(query, ledger, found, { ids, isApplied })
       }),
@@ -154,21 +147,26 @@ async function raised(
   query: Query,
   ledger: string | undefined,
   bound: Bound<Relation> & { counter: Counter },
-  { ids, isApplied }: { ids: IdColumn<Relation>; isApplied: boolean },
+  { ids, isApplied }: { ids: readonly IdColumn<Relation>[]; isApplied: boolean },
 ): Promise<string> {
   const { counter } = bound
-  const highest = (await highestIn(query, ids)) ?? 0n
+  const found = await highestIn(query, ids, counter.sentinels)
+  const highest = found?.id ?? 0n
   const highWater = BigInt(await highWaterOf(query, ledger, bound))
   const floor = highest > highWater ? highest : highWater
   const value = valueAbove(counter.blocks, floor)
   if (value > lastValue(counter.blocks, counter.maxId))
     throw new CounterUnusable(
-      `No block is left above ${floor}: the id column ends at ${counter.maxId} (maxId).`,
+      `No block is left above ${floor}: the id column ends at ${counter.maxId} (maxId).` +
+        (found?.id === floor
+          ? ` If no counter made the id ${floor} in ${nameOfColumn(found.column)}, because it ` +
+            `stands for something else, name it: sentinels: ["${floor}"].`
+          : ''),
     )
   const next = await nextValue(query, counter)
   const statement = raiseStatement(counter, value)
   const why =
-    `The highest id in ${nameOfColumn(ids)} is ${highest}, the highest granted here ` +
+    `The highest id in ${ids.map(nameOfColumn).join(', ')} is ${highest}, the highest granted here ` +
     `${highWater}; ` +
     `${nameOf(counter)} gives ${next} next`
   const effect =

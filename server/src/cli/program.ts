@@ -71,15 +71,10 @@ export const checkCommand = (): Command =>
     'Look at every counter that a collection is bound to: can it be used as configured?',
   )
     .addOption(firstOption())
-    .option(
-      '--table <table.column>',
-      'the id column to compare the counter with, like orders.id; where several collections are ' +
-        'bound, name it as `ids` of each instead',
-    )
-    .action(({ table }: { table?: string }, command: Command) =>
+    .action((_, command: Command) =>
       withSettings(command, async (settings) => {
         const { check } = await import('./counters.js')
-        process.stdout.write(await check(settings, table))
+        process.stdout.write(await check(settings))
       }),
     )
 
@@ -90,9 +85,9 @@ export const adoptCommand = (): Command =>
   )
     .argument('<database>')
     .argument('<collection>')
-    .requiredOption(
+    .option(
       '--from <table.column>',
-      'the id column of the table that moves to HiLo, like orders.id',
+      'another column with ids in use, like orders.id, besides those that `ids` names',
     )
     .addOption(firstOption())
     .option('--apply', 'run the statement, instead of printing it only')
@@ -105,6 +100,6 @@ export const adoptCommand = (): Command =>
     )
 
 interface AdoptFlags {
-  from: string
+  from?: string
   apply?: boolean
 }

@@ -2,7 +2,7 @@
 import type { Query } from '../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Counter, Relation, SequencePlace } from './counter-options.js'
-import { quoted } from './counter-statements.js'
+import { quoted } from './sql-text.js'
 
 interface SequenceFacts {
   kind: string

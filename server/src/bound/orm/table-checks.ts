@@ -5,8 +5,9 @@
 import type { Query } from '../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Counter, Relation, TablePlace } from './counter-options.js'
-import { conditionOf, isWhole, literal, nameOf, quoted } from './counter-statements.js'
+import { conditionOf, isWhole, nameOf } from './counter-statements.js'
 import { wrongText } from './sequence-checks.js'
+import { literal, quoted } from './sql-text.js'
 
 interface ColumnFacts {
   kind: string
