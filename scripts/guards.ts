@@ -368,6 +368,15 @@ export const GUARDS: Guard[] = [
     'const inUse: UsedRange[] = []',
   ),
   guard(
+    'H20 a binding that nobody has proved is refused where the table has ids',
+    'server/orm/prove',
+    'const unproven: string[] = []',
+  ),
+  guard(
+    'H20 a binding that nobody has proved takes no first block where the table has ids',
+    'server/orm/prove',
+  ),
+  guard(
     'H20 numbers in stock that are in the table already are not granted',
     'server/orm/free-numbers',
     'const unused = line',

@@ -26,9 +26,11 @@ import {
   explained,
   forgetStock,
   highWaterOf,
+  isRememberedOtherwise,
   rememberBinding,
 } from '../bound/orm/orm-counters.js'
 import { findColumns, findCounter } from '../bound/orm/relations.js'
+import { columnsOf, forgetProof, isProven, proveCommand } from '../bound/orm/remembered-proof.js'
 import { nameOfColumn } from '../bound/orm/used-ids.js'
 import { openRaven } from '../bound/raven/cluster.js'
 import { bindingKey } from '../ledger/collections.js'
@@ -78,7 +80,10 @@ export async function check(options: ServeOptions): Promise<string> {
         const value = await nextValue(pool.query, counter)
         const next = nextIds(counter, value)
         if (value <= lastValue(counter.blocks, counter.maxId))
-          lines.push(`${name}  ${description}: ${next}; ${compared(counter.ids)}`)
+          lines.push(
+            `${name}  ${description}: ${next}; ` +
+              compared(counter, await isProven(pool.query, schemas.ledger, counter)),
+          )
         else
           problems.push(
             `${name}: No block of ${nameOf(counter)} is left up to maxId ${counter.maxId}: ` +
@@ -92,10 +97,12 @@ export async function check(options: ServeOptions): Promise<string> {
 }
 
 /** That nothing speaks against a binding does not prove it. */
-const compared = (ids: readonly IdColumn[]): string =>
-  ids.length === 0
-    ? 'not compared with the ids in use, because `ids` is false'
-    : `not contradicted by the ids in ${ids.map(nameOfColumn).join(', ')}`
+function compared(counter: Counter, isProven: boolean): string {
+  if (counter.ids.length === 0) return 'not compared with the ids in use, because `ids` is false'
+  if (isProven) return `proved by the ids in ${columnsOf(counter)}`
+  const fix = counter.isUnproven ? 'as `proved: false` says' : proveCommand(counter)
+  return `not contradicted by the ids in ${columnsOf(counter)}, and not proved: ${fix}`
+}
 
 export interface Adoption {
   database: string
@@ -179,6 +186,7 @@ async function raised(
   // Where there is no ledger yet, the server remembers the binding when it makes one.
   if (ledger !== undefined) {
     await forgetStock(query, ledger, bound, highest)
+    if (await isRememberedOtherwise(query, ledger, bound)) await forgetProof(query, ledger, bound)
     await rememberBinding(query, ledger, bound)
   }
   return `${plan}-- Done: ${nextIds(counter, await nextValue(query, counter))}.\n`
@@ -189,10 +197,10 @@ function nextIds(binding: Counter, value: bigint): string {
   return span ? `the next ids are ${span.slice(0, 2).join(' to ')}` : `the next value is ${value}`
 }
 
-const boundCollections = ({ collections = {} }: ServeOptions): Bindings =>
+export const boundCollections = ({ collections = {} }: ServeOptions): Bindings =>
   checked(collectionsSetting, collections, 'collections')
 
-async function withPool<T>(
+export async function withPool<T>(
   databaseUrl: string,
   step: (pool: PostgresPool) => Promise<T>,
 ): Promise<T> {

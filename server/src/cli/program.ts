@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../http/open.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { dropCommand } from './drop-command.js'
-import { fail, firstOption, ledgerCommand, newCommand, withSettings } from './flags.js'
+import { fail, firstOption, ledgerCommand, newCommand, readNumber, withSettings } from './flags.js'
 import { followCommand } from './follow-command.js'
 import { explainCommand, renewSecretCommand, statusCommand } from './ledger-commands.js'
 import { backupCommand, initCommand } from './place.js'
@@ -71,10 +71,23 @@ export const checkCommand = (): Command =>
     'Look at every counter that a collection is bound to: can it be used as configured?',
   )
     .addOption(firstOption())
-    .action((_, command: Command) =>
+    .option(
+      '--prove [database/collection]',
+      'watch one counter while the back end stores a few records, until they prove that strategy ' +
+        'and size are right; the ledger remembers it',
+    )
+    .option('--timeout <seconds>', 'how long to watch', readNumber, PROVING_SECONDS)
+    .action(({ prove: proves, timeout }: CheckFlags, command: Command) =>
       withSettings(command, async (settings) => {
-        const { check } = await import('./counters.js')
-        process.stdout.write(await check(settings))
+        if (proves === undefined) {
+          const { check } = await import('./counters.js')
+          process.stdout.write(await check(settings))
+          return
+        }
+        const { prove } = await import('./prove.js')
+        const say = (line: string) => process.stdout.write(`${line}\n`)
+        const name = proves === true ? undefined : proves
+        await prove(settings, { name, seconds: timeout, say })
       }),
     )
 
@@ -98,6 +111,14 @@ export const adoptCommand = (): Command =>
         process.stdout.write(await adopt(settings, adoption))
       }),
     )
+
+/** A person stores the records by hand. */
+const PROVING_SECONDS = 600
+
+interface CheckFlags {
+  prove?: string | true
+  timeout: number
+}
 
 interface AdoptFlags {
   from?: string

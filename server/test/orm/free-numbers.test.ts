@@ -16,6 +16,7 @@ const EFCORE: CounterOptions = {
   blockSize: 10,
   maxId: 'int8',
   ids: 'orders.id',
+  proved: false,
 }
 const SCHEMA = 'CREATE SEQUENCE seq INCREMENT 10; CREATE TABLE orders (id bigint PRIMARY KEY);'
 

@@ -36,7 +36,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
     [
       { ...EFCORE, maxLo: 9 },
       'collections.Shop.orders.maxLo: is no setting of efcore, which has: strategy, maxId, ' +
-        'ids, sentinels, sequence, blockSize',
+        'ids, sentinels, proved, sequence, blockSize',
     ],
     [{ ...EFCORE, sequence: undefined }, 'collections.Shop.orders.sequence: is missing'],
     [
@@ -54,6 +54,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
     [{ ...EFCORE, ids: 'id' }, 'collections.Shop.orders.ids: has to be the column'],
     [{ ...EFCORE, ids: [] }, 'collections.Shop.orders.ids: has to be the column'],
     [{ ...EFCORE, ids: true }, 'collections.Shop.orders.ids: has to be the column'],
+    [{ ...EFCORE, proved: true }, 'collections.Shop.orders.proved: can only be false'],
     [{ ...EFCORE, sentinels: ['last'] }, 'sentinels.0: has to be a whole number, as text'],
     [{ ...EFCORE, sentinels: [2 ** 63] }, 'sentinels.0: has to be a whole number, as text'],
     [{ ...EFCORE, maxId: 2 ** 53 }, 'collections.Shop.orders.maxId: has to be the highest id'],

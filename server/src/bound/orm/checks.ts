@@ -6,7 +6,7 @@
  */
 import type { Query } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
-import { type Blocks, idsOf } from './blocks.js'
+import { type Blocks, firstOf, idsOf } from './blocks.js'
 import { type Counter, type IdColumn, isSequence, type Relation } from './counter-options.js'
 import { adoptCommand, nameOf, nextValue } from './counter-statements.js'
 import { sequenceProblems } from './sequence-checks.js'
@@ -122,10 +122,10 @@ async function highestOf(
 /** Where the highest id stands beside the block that was taken last and the one that comes next. */
 type Place = 'before the last block' | 'in the last block' | 'in the next block or above'
 
-function placeOf({ factor, shift, step, first }: Blocks, next: bigint, highest: bigint): Place {
+function placeOf(blocks: Blocks, next: bigint, highest: bigint): Place {
+  const { factor, shift, step } = blocks
   if (highest >= next * factor + shift) return 'in the next block or above'
-  const last = (next - step) * factor + shift
-  return highest < (last < first ? first : last) ? 'before the last block' : 'in the last block'
+  return highest < firstOf(blocks, next - step) ? 'before the last block' : 'in the last block'
 }
 
 /**
@@ -147,7 +147,7 @@ export async function idProblems(
   const highest = `The highest id in ${nameOfColumn(found.column)} is ${found.id}. `
   if (place === 'in the next block or above')
     return [
-      `${highest}With ${strategy} and ${size}, ${nameOf(binding)} gives ${begin(blocks, next)} ` +
+      `${highest}With ${strategy} and ${size}, ${nameOf(binding)} gives ${firstOf(blocks, next)} ` +
         'next: ids would come twice. Correct strategy or size here, as the back end has them. If ' +
         `rows came from elsewhere, raise the counter: ${adoptCommand(binding)}. If no counter ` +
         'made that id, because it stands for something else, name it: sentinels: ' +
@@ -155,20 +155,25 @@ export async function idProblems(
     ]
   // Later, blocks that devices hold are without rows, too.
   if (highWater > 0 || place === 'in the last block') return []
-  const fitting = others(binding).filter(
+  const fitting = alternativesTo(binding).filter(
     (other) => placeOf(other.blocks, next, found.id) === 'in the last block',
   )
   if (fitting.length === 0) return []
   return [
     `${highest}With ${strategy} and ${size} the last block begins at ` +
-      `${begin(blocks, next - blocks.step)}, and no id of it is there. ` +
+      `${firstOf(blocks, next - blocks.step)}, and no id of it is there. ` +
       `${fitting.map(({ name }) => name).join(', ')} fits. Correct strategy here. If it is right, ` +
       'let the back end make one id, then start again.',
   ]
 }
 
+export interface Alternative {
+  name: string
+  blocks: Blocks
+}
+
 /** The same ORM's ways to count by such a counter, which stand for other ids. */
-function others({ strategy, blocks, place, first }: Counter): { name: string; blocks: Blocks }[] {
+export function alternativesTo({ strategy, blocks, place, first }: Counter): Alternative[] {
   const [orm] = strategy.split('-')
   const kind = isSequence(place) ? 'sequence' : 'row'
   return (Object.keys(STRATEGIES) as StrategyName[]).flatMap((name) => {
@@ -180,9 +185,4 @@ function others({ strategy, blocks, place, first }: Counter): { name: string; bl
     const made = other.blocks(size, first ?? 1n)
     return made.step === blocks.step && made.shift !== blocks.shift ? [{ name, blocks: made }] : []
   })
-}
-
-const begin = ({ factor, shift, first }: Blocks, value: bigint): bigint => {
-  const low = value * factor + shift
-  return low < first ? first : low
 }

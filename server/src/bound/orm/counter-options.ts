@@ -69,6 +69,12 @@ export interface CounterOptions {
    * do not count as the highest id. As text, where JavaScript has no such number.
    */
   sentinels?: readonly (number | string)[] | undefined
+  /**
+   * `false` says in writing that nobody has proved this binding, and that the server shall use it
+   * all the same. Without it, the server refuses an unproved binding whose tables have rows, until
+   * `offline-hilo-server check --prove` has seen the back end make ids as configured.
+   */
+  proved?: false | undefined
 }
 
 /** A table or sequence as SQL has it, with its schema: `public."Orders"`. */
@@ -116,6 +122,8 @@ export interface Binding<Name = string> {
   /** None: nobody can look. */
   ids: readonly IdColumn<Name>[]
   sentinels: readonly bigint[]
+  /** The configuration says that it is used without a proof. */
+  isUnproven: boolean
 }
 
 export type Counter = Binding<Relation>
@@ -196,6 +204,12 @@ export const counterSettings = z.strictObject({
       ),
     )
     .optional(),
+  proved: z
+    .literal(
+      false,
+      'can only be false: a proof is what offline-hilo-server check --prove has seen, not a setting',
+    )
+    .optional(),
 } satisfies Checks<CounterOptions>)
 
 type CounterSettings = z.output<typeof counterSettings>
@@ -222,6 +236,7 @@ export function toBinding(key: CollectionKey, settings: CounterSettings): Bindin
     yields: strategy.yields ?? false,
     ids: settings.ids === false ? [] : [settings.ids].flat().map(idColumn),
     sentinels: (settings.sentinels ?? []).map(BigInt),
+    isUnproven: settings.proved === false,
   }
 }
 
@@ -267,7 +282,7 @@ function placeOf(
 /** Settings that the strategy does not use. They are a mistake, so they are refused. */
 function misplaced(strategy: Strategy, settings: CounterSettings): Problem[] {
   const { kinds, segments, size } = strategy
-  const used = new Set<string>(['strategy', 'maxId', 'ids', 'sentinels'])
+  const used = new Set<string>(['strategy', 'maxId', 'ids', 'sentinels', 'proved'])
   if (kinds.includes('sequence')) used.add('sequence')
   if (kinds.includes('row')) for (const name of ['table', 'column', 'where']) used.add(name)
   if (segments)

@@ -29,6 +29,7 @@ import {
   raiseCounter,
 } from './counter-statements.js'
 import { findCounter, findRelation } from './relations.js'
+import { columnsOf, isProven, proveCommand, unprovenProblems } from './remembered-proof.js'
 import { STRATEGIES } from './strategies.js'
 import { takeBlocks } from './take-blocks.js'
 import { type UsedRange, usedOf } from './used-ids.js'
@@ -48,6 +49,8 @@ const OTHER_TYPE = '22P02'
 function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): OrmCounters {
   const checked = new WeakMap<Query, Set<Counter>>()
   const pacers = new Map<Counter, Pacer>()
+  /** Counters that blocks were taken from. */
+  const begun = new Set<Counter>()
 
   async function usable(query: Query, key: CollectionKey): Promise<Counter> {
     const bound = bindings.get(bindingKey(key)) as Bound<Relation> & { authority: 'counter' }
@@ -59,6 +62,21 @@ function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): 
     if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
     done.add(counter)
     return counter
+  }
+
+  /** Before the first block: rows may have come since the start. */
+  async function refuseUnproven(query: Query, binding: Counter): Promise<void> {
+    if (begun.has(binding)) return
+    const highWater = await highWaterOf(query, ledger, binding.key)
+    if (highWater > 0) {
+      begun.add(binding)
+      return
+    }
+    const problems = await explained(binding, () =>
+      unprovenProblems(query, ledger, binding, highWater),
+    )
+    // guard: H20 a binding that nobody has proved takes no first block where the table has ids
+    if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
   }
 
   /** How many blocks to take when `blocks` are needed. */
@@ -90,6 +108,7 @@ function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): 
       const used = await usedStock(query, binding, stock)
       const wanted = missing(used)
       if (wanted === 0 || !hasIdsAbove(binding, above)) return { fresh: [], used, isAtEnd }
+      await refuseUnproven(query, binding)
       const count = paced(binding, Math.ceil(wanted / Number(binding.blocks.size)))
       const taken = await explained(binding, () => takeBlocks(query, binding, count, wanted, above))
       for (const range of taken.used) tell(usedText(binding, range, 'were passed over'))
@@ -229,6 +248,20 @@ async function startProblems(
   return explained(counter, () => idProblems(query, counter, highWater))
 }
 
+const countersIn = (bindings: Bindings<Relation>) =>
+  [...bindings].flatMap(([name, bound]) =>
+    bound.authority === 'counter' ? [[name, bound] as const] : [],
+  )
+
+/** What an operator hears at the start. */
+const unprovenText = (counter: Counter): string =>
+  `nobody has seen that ${counter.system} makes its ids as configured: ` +
+  `${descriptionOf(counter)}. ` +
+  (counter.ids.length === 0
+    ? 'Nobody can look, because `ids` is false.'
+    : `Nothing in ${columnsOf(counter)} contradicts it, and that is no proof. ` +
+      `${proveCommand(counter)} proves it, while the back end stores a few records.`)
+
 /** By `bindingKey`. None where there is no ledger yet. */
 async function rememberedBindings(
   query: Query,
@@ -266,12 +299,31 @@ export async function startBindings(
     if (isFirst) await createTextbookTable(database, schemas, counter)
   }
   const { bindings, problems } = await examine(query, schemas, configured, isFirst, prepare)
+  for (const [name, { counter }] of countersIn(bindings)) {
+    if (problems.some((problem) => problem.startsWith(`${name}:`))) continue
+    const highWater = await highWaterOf(query, schemas.ledger, counter.key)
+    // guard: H20 a binding that nobody has proved is refused where the table has ids
+    const unproven = await unprovenProblems(query, schemas.ledger, counter, highWater)
+    problems.push(...unproven.map((problem) => `${name}: ${problem}`))
+  }
   refuseBindings(problems)
+  for (const [name, { counter }] of countersIn(bindings))
+    if (!(await isProven(query, schemas.ledger, counter))) tell(`${name}: ${unprovenText(counter)}`)
   for (const bound of bindings.values()) {
     if (isFirst && bound.authority === 'counter') await addFirstRow(query, bound.counter)
     await rememberBinding(query, schemas.ledger, bound)
   }
   return { bindings, counters: ormCounters(schemas.ledger, bindings, tell) }
+}
+
+/** Does the ledger remember another binding of the collection? */
+export async function isRememberedOtherwise(
+  query: Query,
+  ledger: string,
+  bound: Bound,
+): Promise<boolean> {
+  const before = (await rememberedBindings(query, ledger)).get(bindingKey(bound))
+  return before !== undefined && before !== bound.description
 }
 
 export async function rememberBinding(query: Query, ledger: string, bound: Bound): Promise<void> {
