@@ -9,7 +9,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { isInstalled, type Peer, unlessInstalled } from '../../../test/support/peers.js'
 import type { CounterOptions } from '../../src/bound/orm/counter-options.js'
 import { check } from '../../src/cli/counters.js'
+import { openLedger } from '../../src/index.js'
 import { newFolder } from '../folders.js'
+import { proveBeside } from '../orm/proving.js'
 import { newDatabase } from '../postgres.js'
 import { type BackEnd, meet } from './meeting.js'
 import { HIBERNATE } from './peers.js'
@@ -257,6 +259,31 @@ const CASES: Record<keyof typeof HIBERNATE, Case[]> = {
   ],
 }
 
+/** Bindings that nothing contradicted, and that made ids twice. */
+const WRONG: { [K in keyof typeof HIBERNATE]?: (Case & { said: RegExp })[] } = {
+  '3.6': [BLOCK - 2, BLOCK].map((maxLo) => ({
+    title: `maxLo ${maxLo} beside max_lo ${BLOCK - 1}`,
+    settings: {
+      strategy: 'hibernate-hilo-table',
+      table: 'hibernate_unique_key',
+      column: 'next_hi',
+      maxLo,
+      maxId: 'int4',
+      ids: false,
+    },
+    mapping: ['hilo', `max_lo=${BLOCK - 1}`],
+    said: /Not proved|ids would come twice/,
+  })),
+  '5.6.7': [
+    {
+      title: 'pooled-lo beside pooled',
+      settings: { strategy: 'hibernate-pooled-lo', ...onSequence, blockSize: BLOCK },
+      mapping: enhancedSequence('pooled'),
+      said: /hibernate-pooled.* makes what was made/,
+    },
+  ],
+}
+
 /** @returns the folder of the compiled back end; since 6 the annotations have another package. */
 function compile(version: string, { folder }: Peer): string {
   const classes = newFolder()
@@ -296,6 +323,20 @@ describe.each(Object.keys(CASES) as (keyof typeof HIBERNATE)[])('Hibernate %s', 
   test.skipIf(!isInstalled(peer)).each(CASES[version])(
     `$title${unlessInstalled(peer)}`,
     ({ mapping, ...backEnd }) => meet({ block: BLOCK, ...backEnd, command: java(mapping) }, 200),
+  )
+
+  test.skipIf(!isInstalled(peer)).each(WRONG[version] ?? [])(
+    `$title is not proved${unlessInstalled(peer)}`,
+    async ({ settings, mapping, said }) => {
+      const databaseUrl = await newDatabase()
+      const taker = await startTaker(java(mapping)(new URL(databaseUrl), true))
+      await (await openLedger({ create: true, databaseUrl })).close()
+      // It is past its first block, in which some sizes make the same ids.
+      await taker.take(3 * BLOCK)
+      const options = { databaseUrl, collections: { Shop: { orders: { ...settings, ids: IDS } } } }
+      await expect(proveBeside(options, () => taker.take(1))).rejects.toThrow(said)
+      await taker.end()
+    },
   )
 
   if (version !== '6.6') return
