@@ -16,6 +16,8 @@ import {
 } from '../bound/orm/counter-options.js'
 import {
   descriptionOf,
+  firstValue,
+  hasRow,
   lockSequence,
   nameOf,
   nextValue,
@@ -24,6 +26,7 @@ import {
 import {
   examine,
   explained,
+  floorOf,
   forgetStock,
   highWaterOf,
   isRememberedOtherwise,
@@ -77,7 +80,9 @@ export async function check(options: ServeOptions): Promise<string> {
         if (!('counter' in bound) || problems.some((problem) => problem.startsWith(`${name}:`)))
           continue
         const { counter, description } = bound
-        const value = await nextValue(pool.query, counter)
+        const value = (await hasRow(pool.query, counter))
+          ? await nextValue(pool.query, counter)
+          : firstValue(counter, await floorOf(pool.query, schemas.ledger, counter))
         const next = nextIds(counter, value)
         if (value <= lastValue(counter.blocks, counter.maxId))
           lines.push(
@@ -138,7 +143,8 @@ export async function adopt(
     return pool.transaction((query) =>
       explained(bound.counter, async () => {
         const counter = await findCounter(query, path, bound.counter)
-        const problems = await shapeProblems(query, counter, options.first ?? false)
+        // A row that is missing is made by the statement.
+        const problems = await shapeProblems(query, counter, true)
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
         if (isApplied && isSequence(counter.place)) await lockSequence(query, counter.place)
         const named = from === undefined ? [] : [idColumn(from)]
@@ -180,7 +186,11 @@ async function raised(
     next >= value
       ? 'which is above: the statement changes nothing'
       : `and has to give ${value} at least`
-  const plan = `-- ${why}, ${effect}.\n${statement};\n`
+  const missing = (await hasRow(query, counter))
+    ? ''
+    : `-- There is no row for ${nameOf(counter)} yet. The statement makes it, under exactly this ` +
+      'key.\n'
+  const plan = `-- ${why}, ${effect}.\n${missing}${statement};\n`
   if (!isApplied) return `${plan}-- Nothing was run. With --apply it is.\n`
   await query(statement)
   // Where there is no ledger yet, the server remembers the binding when it makes one.

@@ -90,8 +90,8 @@ const REFUSED: [
     'shop/orders: Sequence public.order_seq moves by 1, but efcore with blockSize 10 ' +
       'needs it to move ' +
       'by 10: blocks would overlap or leave gaps. ' +
-      'Find out what EF Core is configured with, and correct strategy or blockSize here. ' +
-      'Leave the sequence as it is: EF Core counts by it.',
+      'Find out what EF Core is configured with. If it is something else, correct strategy or ' +
+      'blockSize here, and leave the sequence as it is. If it is just that, the sequence is',
   ],
   [
     'an increment where values count blocks',
@@ -229,7 +229,7 @@ const REFUSED: [
       "entity_name = 'Line'; entity_name = 'Order'. Set entity to the key that Marten uses: the " +
       "document's .NET type, as in Order. Another key would be a second counter, with the same " +
       'ids. If Marten has made no id yet, let it make one; or start once with --first, which ' +
-      'makes the row under exactly this key.',
+      'makes the row under exactly this key, above the highest id.',
   ],
   [
     'a key that is not there, in an empty table',

@@ -43,6 +43,10 @@ export async function nextValue(
   return (rows.length > 0 ? storedIn(place, rows) : place.start!) + place.ahead
 }
 
+/** Is there a row? A sequence has one always. */
+export const hasRow = async (query: Query, { place }: Counter): Promise<boolean> =>
+  isSequence(place) || (await readRows(query, place, '')).length > 0
+
 /**
  * Moves the counter so that its next ids are above `floor`. Only up.
  * @throws CounterUnusable when this role may not
@@ -69,21 +73,22 @@ export async function raiseCounter(query: Query, binding: Counter, floor: number
   else await setSequence(query, place, blocks.step, target)
 }
 
-/** Adds the first row of a counter in a table with a row per key, if it is missing. */
-export async function addFirstRow(query: Query, { place }: Counter): Promise<void> {
-  if (isSequence(place) || place.start === undefined) return
-  const { table, column, where, start, fixed } = place
-  const values = {
-    ...where,
-    [column]: String(start),
-    ...Object.fromEntries(Object.entries(fixed).map(([name, value]) => [name, String(value)])),
-  }
-  const names = Object.keys(values)
-  await query(
-    `INSERT INTO ${table} (${names.map(quoted).join(', ')})
-     VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')}) ON CONFLICT DO NOTHING`,
-    Object.values(values),
-  )
+/**
+ * Adds the first row of a counter in a table with a row per key, if it is missing.
+ * @param floor the ids of its first value are above it
+ */
+export async function addFirstRow(query: Query, counter: Counter, floor: bigint): Promise<void> {
+  const { place } = counter
+  if (isSequence(place) || place.start === undefined || (await hasRow(query, counter))) return
+  // Others may make the row at the same time. Then the higher value counts.
+  await query(raiseStatement(counter, firstValue(counter, floor)))
+}
+
+/** What the first take gets of a row that is made above `floor`. */
+export function firstValue({ place, blocks }: Counter, floor: bigint): bigint {
+  const { start = 0n, ahead } = place as TablePlace
+  const above = valueAbove(blocks, floor)
+  return floor > 0n && above > start + ahead ? above : start + ahead
 }
 
 /** One statement that raises the counter to `value` at least. It is printed for people. */

@@ -19,11 +19,12 @@ import { Pacer } from '../../upstream/refill.js'
 import type { Tell } from '../cautions.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
-import { idProblems, problemsOf } from './checks.js'
+import { highestIn, idProblems, problemsOf, shapeProblems } from './checks.js'
 import { type Binding, type Counter, isSequence, type Relation } from './counter-options.js'
 import {
   addFirstRow,
   descriptionOf,
+  hasRow,
   nameOf,
   nextValue,
   raiseCounter,
@@ -235,6 +236,22 @@ export async function examine(
   return { bindings: found, problems: [...changed, ...problems] }
 }
 
+/** Above it nobody has an id: neither the back end's tables nor the ledger. */
+export async function floorOf(
+  query: Query,
+  ledger: string | undefined,
+  counter: Counter,
+): Promise<bigint> {
+  const highest = await highestIn(query, counter.ids, counter.sentinels)
+  const highWater = BigInt(await highWaterOf(query, ledger, counter.key))
+  return highest !== undefined && highest.id > highWater ? highest.id : highWater
+}
+
+const endProblems = ({ blocks, maxId }: Counter, floor: bigint): string[] =>
+  valueAbove(blocks, floor) <= lastValue(blocks, maxId)
+    ? []
+    : [`No block is left above ${floor}: the id column ends at ${maxId} (maxId).`]
+
 /** What is wrong with a counter at the start, also by the highest id in the tables. */
 async function startProblems(
   query: Query,
@@ -242,6 +259,13 @@ async function startProblems(
   counter: Counter,
   isFirst: boolean,
 ): Promise<string[]> {
+  const shape = await explained(counter, () => shapeProblems(query, counter, isFirst))
+  if (shape.length > 0) return shape
+  // A row that is to be made begins above all that is there.
+  if (!(await hasRow(query, counter)))
+    return explained(counter, async () =>
+      endProblems(counter, await floorOf(query, ledger, counter)),
+    )
   const problems = await counterProblems(query, ledger, counter, isFirst)
   if (problems.length > 0) return problems
   const highWater = await highWaterOf(query, ledger, counter.key)
@@ -310,7 +334,8 @@ export async function startBindings(
   for (const [name, { counter }] of countersIn(bindings))
     if (!(await isProven(query, schemas.ledger, counter))) tell(`${name}: ${unprovenText(counter)}`)
   for (const bound of bindings.values()) {
-    if (isFirst && bound.authority === 'counter') await addFirstRow(query, bound.counter)
+    if (isFirst && bound.authority === 'counter')
+      await addFirstRow(query, bound.counter, await floorOf(query, schemas.ledger, bound.counter))
     await rememberBinding(query, schemas.ledger, bound)
   }
   return { bindings, counters: ormCounters(schemas.ledger, bindings, tell) }

@@ -206,7 +206,8 @@ async function missingRowText(
   return (
     `${missing} Set ${key.setting} to the key that ${system} uses: ${key.keyIs}. Another key ` +
     `would be a second counter, with the same ids. If ${system} has made no id yet, let it make ` +
-    'one; or start once with --first, which makes the row under exactly this key.'
+    'one; or start once with --first, which makes the row under exactly this key, above the ' +
+    'highest id.'
   )
 }
 
