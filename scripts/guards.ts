@@ -362,7 +362,25 @@ export const GUARDS: Guard[] = [
     'server/orm/commands',
     change('above(Number(id), readSpans(spans))', 'readSpans(spans)'),
   ),
-  guard('H20 ids that are in the table already are not granted', 'server/orm/checks'),
+  guard(
+    'H20 ids that are in the table already are not granted',
+    'server/orm/free-numbers',
+    'const inUse: UsedRange[] = []',
+  ),
+  guard(
+    'H20 a binding that nobody has proved is refused where the table has ids',
+    'server/orm/prove',
+    'const unproven: string[] = []',
+  ),
+  guard(
+    'H20 a binding that nobody has proved takes no first block where the table has ids',
+    'server/orm/prove',
+  ),
+  guard(
+    'H20 numbers in stock that are in the table already are not granted',
+    'server/orm/free-numbers',
+    'const unused = line',
+  ),
   guard('H20 a counter in a table gives nothing unless it moves', 'server/orm/bound-ledger'),
   guard('H20 a claim tells the highest number seen', 'core/claim', 'lastMax: 0'),
   guard('H20 a grant that overlaps is refused', 'core/claim'),

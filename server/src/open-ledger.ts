@@ -3,6 +3,7 @@
  * up to date.
  */
 import { z } from 'zod'
+import { createCautions, type Tell } from './bound/cautions.js'
 import {
   type Bindings,
   type CollectionsOptions,
@@ -112,10 +113,14 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
         'root. Bind collections there.',
     )
   refuseWithoutPostgres(collections, databaseUrl)
+  const cautions = createCautions()
   const { store, bindings } = await (databaseUrl === undefined
     ? openFile(dataDir ?? DEFAULT_DATA_DIR, collections, { create, secrets })
-    : openDatabase(databaseUrl, collections, { create, secrets }, first))
-  const ledger = createLedger(store, limits, upstream ? ALL_FROM_ROOT : bindings)
+    : openDatabase(databaseUrl, collections, { create, secrets }, first, cautions.tell))
+  const ledger = {
+    ...createLedger(store, limits, upstream ? ALL_FROM_ROOT : bindings),
+    onCaution: cautions.listen,
+  }
   try {
     await checkRole(ledger, store.devices, upstream !== undefined)
     if (upstream) return openRegion(ledger, store.devices, upstream)
@@ -157,6 +162,7 @@ async function openDatabase(
   configured: Bindings,
   opening: Opening,
   isFirst: boolean,
+  tell: Tell,
 ): Promise<Opened> {
   const { openPostgresStore } = await import('./postgres/store.js')
   const { startBindings } = await import('./bound/orm/orm-counters.js')
@@ -164,7 +170,7 @@ async function openDatabase(
   const store = await openPostgresStore(
     databaseUrl,
     async (pool, schemas) => {
-      const started = await startBindings(pool, schemas, configured, isFirst)
+      const started = await startBindings(pool, schemas, configured, isFirst, tell)
       bindings = started.bindings
       return started.counters
     },

@@ -29,7 +29,7 @@ describeLedger('PostgreSQL ledger', async () => {
   }
 })
 
-const NO_COUNTERS = { answer: async () => ({ fresh: [], isAtEnd: false }) }
+const NO_COUNTERS = { answer: async () => ({ fresh: [], used: [], isAtEnd: false }) }
 
 const wish = {
   database: 'Shop',

@@ -24,6 +24,7 @@ const SEQUENCE: CounterOptions = {
   sequence: 'order_seq',
   blockSize: 10,
   maxId: 'int8',
+  ids: false,
 }
 const boundTo = (orders: CounterOptions): CollectionsOptions => ({ Shop: { orders } })
 
@@ -162,12 +163,14 @@ describe('a bound counter', () => {
     column: 'next',
     maxLo: 9,
     maxId: 'int8',
+    ids: false,
   }
   const TEXTBOOK: CounterOptions = {
     strategy: 'textbook',
     segment: 'orders',
     blockSize: 10,
     maxId: 'int8',
+    ids: false,
   }
   /** What copies a table. */
   const table = (name: string) => (schema: string) =>

@@ -50,6 +50,7 @@ const sequence: CounterOptions = {
   sequence: marker('sequence'),
   blockSize: 10,
   maxId: 'int8',
+  ids: false,
 }
 const segment: CounterOptions = {
   strategy: 'hibernate-table',
@@ -59,6 +60,7 @@ const segment: CounterOptions = {
   segment: marker('segment'),
   blockSize: 10,
   maxId: 'int8',
+  ids: false,
 }
 const row: CounterOptions = {
   strategy: 'hibernate-hilo-table',
@@ -67,6 +69,7 @@ const row: CounterOptions = {
   where: { [marker('wherecolumn')]: marker('where') },
   maxLo: 10,
   maxId: 'int8',
+  ids: false,
 }
 const raven = {
   upstream: {

@@ -12,7 +12,9 @@ import { startRelay } from './relay.js'
 const TIMEOUT = 120_000
 const KEY = { database: 'Shop', collection: 'orders' }
 const COLLECTIONS = {
-  Shop: { orders: { strategy: 'efcore', sequence: 'order_seq', blockSize: 10, maxId: 'int8' } },
+  Shop: {
+    orders: { strategy: 'efcore', sequence: 'order_seq', blockSize: 10, maxId: 'int8', ids: false },
+  },
 } as const
 
 let primary: Cluster

@@ -11,6 +11,7 @@ import { adopt, check } from '../../server/src/cli/counters.js'
 import { type HiloServer, openLedger, type ServeOptions, serve } from '../../server/src/index.js'
 import { readConfig } from '../../server/src/settings.js'
 import { newFolder } from '../../server/test/folders.js'
+import { proveBeside } from '../../server/test/orm/proving.js'
 import { newDatabase } from '../../server/test/postgres.js'
 import { runSql } from '../../server/test/postgres-cluster.js'
 import { startProcess } from '../../server/test/processes.js'
@@ -71,17 +72,17 @@ const SCHEMAS: Record<string, string> = {
   textbook: '',
 }
 
-/** A table per collection, with ids up to 1234 that an identity column made. */
+/** A table per collection, without rows. */
 async function newShop(collections: Collections): Promise<string> {
   const databaseUrl = await newDatabase()
   for (const [tag, { strategy }] of Object.entries(collections.Shop!))
-    await runSql(
-      databaseUrl,
-      `CREATE TABLE ${tag} (id bigint PRIMARY KEY); INSERT INTO ${tag} VALUES (1), (1234); ` +
-        `${SCHEMAS[strategy]!}`,
-    )
+    await runSql(databaseUrl, `CREATE TABLE ${tag} (id bigint PRIMARY KEY); ${SCHEMAS[strategy]!}`)
   return databaseUrl
 }
+
+/** Rows with ids up to 1234, as an identity column made them. */
+const addOrders = (databaseUrl: string, tag: string) =>
+  runSql(databaseUrl, `INSERT INTO ${tag} VALUES (1), (1234) ON CONFLICT DO NOTHING`)
 
 function fileOf(configuration: object): string {
   const file = join(newFolder(), 'hilo.json')
@@ -110,25 +111,32 @@ describe.each(OF_ORMS)('%s: %j', (section, configuration) => {
     const options = readConfig({ config: fileOf(configuration), databaseUrl })
     const tags = Object.keys(configuration.collections.Shop!)
     await prepare(options, section)
-    const before = await check(options)
-    expect(before.trim().split('\n')).toEqual(
+    expect((await check(options)).trim().split('\n')).toEqual(
       tags.map((tag) => expect.stringMatching(`^shop/${tag}  .*: the next ids are \\d+`)),
     )
+    for (const tag of tags) await addOrders(databaseUrl, tag)
+    const refusal = (): Promise<string> =>
+      check(options).then(
+        () => 'no refusal',
+        ({ message }) => message,
+      )
+    const before = await refusal()
+    for (const tag of tags)
+      expect(before).toContain(`offline-hilo-server adopt Shop ${tag} --apply`)
     const adoptAll = (isApplied: boolean) =>
       Promise.all(
-        tags.map((tag) =>
-          adopt(options, { database: 'Shop', collection: tag, from: `${tag}.id`, isApplied }),
-        ),
+        tags.map((tag) => adopt(options, { database: 'Shop', collection: tag, isApplied })),
       )
     for (const text of await adoptAll(false)) expect(text).toContain('.id is 1234')
-    expect(await check(options)).toBe(before)
+    expect(await refusal()).toBe(before)
     for (const text of await adoptAll(true)) expect(text).toContain('Done: the next ids are')
     const nextIds = [...(await check(options)).matchAll(/the next ids are (\d+)/g)].map(([, id]) =>
       Number(id),
     )
     expect(nextIds).toHaveLength(tags.length)
     expect(Math.min(...nextIds)).toBeGreaterThan(1234)
-    const server = await start(options)
+    await expect(start(options)).rejects.toThrow('"proved": false')
+    const server = await start(unproved(options))
     for (const tag of tags) {
       const { Low, High } = await claim(server, tag)
       expect(nextIds).toContain(Low)
@@ -136,6 +144,19 @@ describe.each(OF_ORMS)('%s: %j', (section, configuration) => {
     }
     if (section === 'The textbook') await takeBeside(server, databaseUrl, configuration)
   })
+})
+
+/** The word of an operator who has moved a table. */
+const unproved = (options: ServeOptions): ServeOptions => ({
+  ...options,
+  collections: Object.fromEntries(
+    Object.entries(options.collections!).map(([database, collections]) => [
+      database,
+      Object.fromEntries(
+        Object.entries(collections).map(([tag, settings]) => [tag, { ...settings, proved: false }]),
+      ),
+    ]),
+  ) as never,
 })
 
 /** What the section says to do first, when the checks refuse what is there. */
@@ -173,10 +194,26 @@ async function takeBeside(
   expect(spans.filter(([low], i) => i > 0 && low <= spans[i - 1]![1])).toEqual([])
 }
 
+/** Stores a record. */
+function efCore(databaseUrl: string): () => Promise<unknown> {
+  const block: number[] = []
+  return async () => {
+    if (block.length === 0) {
+      const { rows } = await runSql(
+        databaseUrl,
+        `SELECT nextval('"EntityFrameworkHiLoSequence"')::int AS v`,
+      )
+      block.push(...Array.from({ length: 10 }, (_, i) => rows[0].v + i))
+    }
+    await runSql(databaseUrl, `INSERT INTO orders VALUES (${block.shift()})`)
+  }
+}
+
 test('the commands, as they are typed', async () => {
   const [, configuration] = OF_ORMS[0]!
   const file = fileOf(configuration)
-  const environment = { DATABASE_URL: await newShop(configuration.collections) }
+  const databaseUrl = await newShop(configuration.collections)
+  const environment = { DATABASE_URL: databaseUrl }
   const commands = blocksIn(PAGE, 'sh').flatMap((text) =>
     [...text.matchAll(/^npx offline-hilo-server ([^#\n]*)/gm)].map(([, command]) => command!),
   )
@@ -188,20 +225,26 @@ test('the commands, as they are typed', async () => {
       .trim()
       .split(/ +/)
       .map((arg) => arg.replace('hilo.json', file))
-    if (args[0] === 'serve') {
+    if (args.includes('--prove'))
+      said.push(
+        ...(await proveBeside(readConfig({ config: file, databaseUrl }), efCore(databaseUrl))),
+      )
+    else if (args[0] === 'serve') {
       const server = await startProcess([...args.slice(1), '--port', '0'], environment)
       expect(await claim(server, 'orders')).toMatchObject({ Low: 1235 })
       expect(await server.stop()).toBe(0)
       said.push('served')
     } else {
+      if (args[0] === 'adopt' && !args.includes('--apply')) await addOrders(databaseUrl, 'orders')
       const { code, stdout, stderr } = await runCli(args, environment)
       expect([code, stderr], command).toEqual([0, ''])
       said.push(stdout)
     }
   }
-  expect(said).toEqual([
+  expect(said.filter((line) => !/Watching| came, and /.test(line))).toEqual([
     expect.stringContaining('the next ids are 1 to 10'),
     expect.stringContaining('is new: its numbers begin at 1'),
+    expect.stringMatching(/^Proved: efcore on sequence/),
     expect.stringContaining('Nothing was run'),
     expect.stringContaining('Done: the next ids are 1235 to 1244'),
     'served',

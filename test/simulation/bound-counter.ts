@@ -52,13 +52,11 @@ export class BoundStorage extends MemoryStorage {
 
   #answer(asks: readonly CounterAsk[]): Map<string, CounterAnswer> {
     return new Map(
-      asks.map(({ raiseTo = 0, above, missing, ...key }) => [
-        keyText(key),
-        {
-          fresh: [this.take(key, Math.ceil(missing / BLOCK), Math.max(raiseTo, above))],
-          isAtEnd: false,
-        },
-      ]),
+      asks.map(({ raiseTo = 0, above, missing, ...key }) => {
+        const blocks = Math.ceil(missing([]) / BLOCK)
+        const span = this.take(key, blocks, Math.max(raiseTo, above))
+        return [keyText(key), { fresh: blocks > 0 ? [span] : [], used: [], isAtEnd: false }]
+      }),
     )
   }
 }

@@ -70,7 +70,7 @@ export const collectionsSetting = z
           bindings.set(key, toRaven({ database, collection }, data.upstream))
           continue
         }
-        const counter = toBinding(data)
+        const counter = toBinding({ database, collection }, data)
         if (Array.isArray(counter))
           for (const [setting, message] of counter) fail([database, collection, setting], message)
         else bindings.set(key, toCounter({ database, collection }, counter))

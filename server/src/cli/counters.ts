@@ -6,7 +6,7 @@ import {
   refuseWithoutPostgres,
 } from '../bound/collections-setting.js'
 import { idsOf, lastValue, valueAbove } from '../bound/orm/blocks.js'
-import { highestIn, nameOfColumn, shapeProblems } from '../bound/orm/checks.js'
+import { highestIn, shapeProblems } from '../bound/orm/checks.js'
 import {
   type Counter,
   type IdColumn,
@@ -16,6 +16,8 @@ import {
 } from '../bound/orm/counter-options.js'
 import {
   descriptionOf,
+  firstValue,
+  hasRow,
   lockSequence,
   nameOf,
   nextValue,
@@ -24,11 +26,15 @@ import {
 import {
   examine,
   explained,
+  floorOf,
   forgetStock,
   highWaterOf,
+  isRememberedOtherwise,
   rememberBinding,
 } from '../bound/orm/orm-counters.js'
-import { findCounter, mustFind } from '../bound/orm/relations.js'
+import { findColumns, findCounter } from '../bound/orm/relations.js'
+import { columnsOf, forgetProof, isProven, proveCommand } from '../bound/orm/remembered-proof.js'
+import { nameOfColumn } from '../bound/orm/used-ids.js'
 import { openRaven } from '../bound/raven/cluster.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
@@ -42,11 +48,10 @@ import type { ServeOptions } from '../serve.js'
 
 /**
  * Resolves with a line per bound collection.
- * @param ids `table.column` with the ids of the only one that is bound to a counter
  * @throws Error with every problem
  */
-export async function check(options: ServeOptions, ids?: string): Promise<string> {
-  const bindings = withIds(boundCollections(options), ids)
+export async function check(options: ServeOptions): Promise<string> {
+  const bindings = boundCollections(options)
   refuseWithoutPostgres(bindings, options.databaseUrl)
   if (options.upstream)
     return (
@@ -75,10 +80,15 @@ export async function check(options: ServeOptions, ids?: string): Promise<string
         if (!('counter' in bound) || problems.some((problem) => problem.startsWith(`${name}:`)))
           continue
         const { counter, description } = bound
-        const value = await nextValue(pool.query, counter)
+        const value = (await hasRow(pool.query, counter))
+          ? await nextValue(pool.query, counter)
+          : firstValue(counter, await floorOf(pool.query, schemas.ledger, counter))
         const next = nextIds(counter, value)
         if (value <= lastValue(counter.blocks, counter.maxId))
-          lines.push(`${name}  ${description}: ${next}; ${compared(counter.ids)}`)
+          lines.push(
+            `${name}  ${description}: ${next}; ` +
+              compared(counter, await isProven(pool.query, schemas.ledger, counter)),
+          )
         else
           problems.push(
             `${name}: No block of ${nameOf(counter)} is left up to maxId ${counter.maxId}: ` +
@@ -91,29 +101,19 @@ export async function check(options: ServeOptions, ids?: string): Promise<string
   return `${lines.join('\n')}\n`
 }
 
-function withIds(bindings: Bindings, ids: string | undefined): Bindings {
-  if (ids === undefined) return bindings
-  const counters = [...bindings].filter(([, bound]) => 'counter' in bound)
-  const [[name, bound] = []] = counters
-  if (counters.length !== 1 || !name || !bound || !('counter' in bound))
-    throw new Error(
-      `--table is for one collection, and ${counters.length} are bound to a counter. Name the ` +
-        'column as `ids` of each in the configuration file.',
-    )
-  const counter = { ...bound.counter, ids: idColumn(ids) }
-  return new Map([...bindings, [name, { ...bound, counter }]])
+/** That nothing speaks against a binding does not prove it. */
+function compared(counter: Counter, isProven: boolean): string {
+  if (counter.ids.length === 0) return 'not compared with the ids in use, because `ids` is false'
+  if (isProven) return `proved by the ids in ${columnsOf(counter)}`
+  const fix = counter.isUnproven ? 'as `proved: false` says' : proveCommand(counter)
+  return `not contradicted by the ids in ${columnsOf(counter)}, and not proved: ${fix}`
 }
-
-const compared = (ids: IdColumn | undefined): string =>
-  ids === undefined
-    ? 'not compared with the ids in use (--table orders.id, or `ids` of the collection)'
-    : `fits the ids in ${nameOfColumn(ids)}`
 
 export interface Adoption {
   database: string
   collection: string
-  /** `table.column` with the ids that are in use. */
-  from: string
+  /** `table.column` with ids that are in use. Default: the columns that `ids` names. */
+  from?: string | undefined
   /** Run the statement, and begin to use the binding as it is now. */
   isApplied: boolean
 }
@@ -129,7 +129,12 @@ export async function adopt(
       `${database}/${collection} is not bound to a counter in PostgreSQL. Bind it under ` +
         '`collections` of the configuration file, and give --config and --database-url.',
     )
-  if (!/^[^"]+\.[^".]+$/.test(from))
+  if (from === undefined && bound.counter.ids.length === 0)
+    throw new Error(
+      '--from is missing: which column has the ids in use? Nothing else says it, because `ids` ' +
+        `of ${database}/${collection} is false.`,
+    )
+  if (from !== undefined && !/^[^"]+\.[^".]+$/.test(from))
     throw new Error(
       `--from ${from}: name the table and its id column, like orders.id or sales.orders.id.`,
     )
@@ -138,11 +143,12 @@ export async function adopt(
     return pool.transaction((query) =>
       explained(bound.counter, async () => {
         const counter = await findCounter(query, path, bound.counter)
-        const problems = await shapeProblems(query, counter, options.first ?? false)
+        // A row that is missing is made by the statement.
+        const problems = await shapeProblems(query, counter, true)
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
         if (isApplied && isSequence(counter.place)) await lockSequence(query, counter.place)
-        const { table, column } = idColumn(from)
-        const ids = { table: await mustFind(query, path, 'table', table), column }
+        const named = from === undefined ? [] : [idColumn(from)]
+        const ids = [...(await findColumns(query, path, named)), ...counter.ids]
         const found = { ...bound, counter, description: descriptionOf(counter) }
         return raised(query, ledger, found, { ids, isApplied })
       }),
@@ -154,33 +160,43 @@ async function raised(
   query: Query,
   ledger: string | undefined,
   bound: Bound<Relation> & { counter: Counter },
-  { ids, isApplied }: { ids: IdColumn<Relation>; isApplied: boolean },
+  { ids, isApplied }: { ids: readonly IdColumn<Relation>[]; isApplied: boolean },
 ): Promise<string> {
   const { counter } = bound
-  const highest = (await highestIn(query, ids)) ?? 0n
+  const found = await highestIn(query, ids, counter.sentinels)
+  const highest = found?.id ?? 0n
   const highWater = BigInt(await highWaterOf(query, ledger, bound))
   const floor = highest > highWater ? highest : highWater
   const value = valueAbove(counter.blocks, floor)
   if (value > lastValue(counter.blocks, counter.maxId))
     throw new CounterUnusable(
-      `No block is left above ${floor}: the id column ends at ${counter.maxId} (maxId).`,
+      `No block is left above ${floor}: the id column ends at ${counter.maxId} (maxId).` +
+        (found?.id === floor
+          ? ` If no counter made the id ${floor} in ${nameOfColumn(found.column)}, because it ` +
+            `stands for something else, name it: sentinels: ["${floor}"].`
+          : ''),
     )
   const next = await nextValue(query, counter)
   const statement = raiseStatement(counter, value)
   const why =
-    `The highest id in ${nameOfColumn(ids)} is ${highest}, the highest granted here ` +
+    `The highest id in ${ids.map(nameOfColumn).join(', ')} is ${highest}, the highest granted here ` +
     `${highWater}; ` +
     `${nameOf(counter)} gives ${next} next`
   const effect =
     next >= value
       ? 'which is above: the statement changes nothing'
       : `and has to give ${value} at least`
-  const plan = `-- ${why}, ${effect}.\n${statement};\n`
+  const missing = (await hasRow(query, counter))
+    ? ''
+    : `-- There is no row for ${nameOf(counter)} yet. The statement makes it, under exactly this ` +
+      'key.\n'
+  const plan = `-- ${why}, ${effect}.\n${missing}${statement};\n`
   if (!isApplied) return `${plan}-- Nothing was run. With --apply it is.\n`
   await query(statement)
   // Where there is no ledger yet, the server remembers the binding when it makes one.
   if (ledger !== undefined) {
     await forgetStock(query, ledger, bound, highest)
+    if (await isRememberedOtherwise(query, ledger, bound)) await forgetProof(query, ledger, bound)
     await rememberBinding(query, ledger, bound)
   }
   return `${plan}-- Done: ${nextIds(counter, await nextValue(query, counter))}.\n`
@@ -191,10 +207,10 @@ function nextIds(binding: Counter, value: bigint): string {
   return span ? `the next ids are ${span.slice(0, 2).join(' to ')}` : `the next value is ${value}`
 }
 
-const boundCollections = ({ collections = {} }: ServeOptions): Bindings =>
+export const boundCollections = ({ collections = {} }: ServeOptions): Bindings =>
   checked(collectionsSetting, collections, 'collections')
 
-async function withPool<T>(
+export async function withPool<T>(
   databaseUrl: string,
   step: (pool: PostgresPool) => Promise<T>,
 ): Promise<T> {

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../http/open.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import { dropCommand } from './drop-command.js'
-import { fail, firstOption, ledgerCommand, newCommand, withSettings } from './flags.js'
+import { fail, firstOption, ledgerCommand, newCommand, readNumber, withSettings } from './flags.js'
 import { followCommand } from './follow-command.js'
 import { explainCommand, renewSecretCommand, statusCommand } from './ledger-commands.js'
 import { backupCommand, initCommand } from './place.js'
@@ -72,14 +72,22 @@ export const checkCommand = (): Command =>
   )
     .addOption(firstOption())
     .option(
-      '--table <table.column>',
-      'the id column to compare the counter with, like orders.id; where several collections are ' +
-        'bound, name it as `ids` of each instead',
+      '--prove [database/collection]',
+      'watch one counter while the back end stores a few records, until they prove that strategy ' +
+        'and size are right; the ledger remembers it',
     )
-    .action(({ table }: { table?: string }, command: Command) =>
+    .option('--timeout <seconds>', 'how long to watch', readNumber, PROVING_SECONDS)
+    .action(({ prove: proves, timeout }: CheckFlags, command: Command) =>
       withSettings(command, async (settings) => {
-        const { check } = await import('./counters.js')
-        process.stdout.write(await check(settings, table))
+        if (proves === undefined) {
+          const { check } = await import('./counters.js')
+          process.stdout.write(await check(settings))
+          return
+        }
+        const { prove } = await import('./prove.js')
+        const say = (line: string) => process.stdout.write(`${line}\n`)
+        const name = proves === true ? undefined : proves
+        await prove(settings, { name, seconds: timeout, say })
       }),
     )
 
@@ -90,9 +98,9 @@ export const adoptCommand = (): Command =>
   )
     .argument('<database>')
     .argument('<collection>')
-    .requiredOption(
+    .option(
       '--from <table.column>',
-      'the id column of the table that moves to HiLo, like orders.id',
+      'another column with ids in use, like orders.id, besides those that `ids` names',
     )
     .addOption(firstOption())
     .option('--apply', 'run the statement, instead of printing it only')
@@ -104,7 +112,15 @@ export const adoptCommand = (): Command =>
       }),
     )
 
+/** A person stores the records by hand. */
+const PROVING_SECONDS = 600
+
+interface CheckFlags {
+  prove?: string | true
+  timeout: number
+}
+
 interface AdoptFlags {
-  from: string
+  from?: string
   apply?: boolean
 }

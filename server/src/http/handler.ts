@@ -59,6 +59,9 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
         'raise-floor <database> --all --by <numbers>.',
     ),
   )
+  checked.ledger.onCaution?.((caution) =>
+    checked.log.error({ caution }, 'LOOK AT THE COUNTER OF YOUR BACK END.'),
+  )
   const app = new Hono({ getPath: routeOf })
 
   if (checked.logRequests) app.use(requestLog(checked.log))

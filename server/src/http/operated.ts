@@ -15,7 +15,7 @@ const series = { collection: z.string().min(1), letter: z.string().min(1) }
 
 /** What a method is told besides the database and the time. */
 type Told<Method extends keyof Ledger> = Omit<
-  Extract<Parameters<Ledger[Method]>[0], object>,
+  Extract<Parameters<NonNullable<Ledger[Method]>>[0], object>,
   'database' | 'at'
 >
 

@@ -47,7 +47,7 @@ import {
   shownBy,
   showTokens,
 } from './shown-tokens.js'
-import { addFresh, shortfall, takeFromStock } from './stock.js'
+import { addFresh, shortfall, takeFromStock, withoutSpans } from './stock.js'
 
 type GrantsByClaim = ReadonlyMap<string, GrantRow>
 type Take = (
@@ -101,16 +101,16 @@ export function asksOfClaims(
     if (!row || isRestored(after, row.database)) return []
     refuseChanged(bound, row, row.binding)
     const open = withoutRepeats(group, rows.claimed.get(key) ?? NONE)
-    const { line, missing } = shortfall(row, open, limits.maxJump)
-    const raiseTo = line.highWater > row.highWater ? line.highWater : undefined
-    if (missing === 0 && raiseTo === undefined) return []
+    if (open.length === 0) return []
+    const { line } = shortfall(row, open, limits.maxJump)
     return [
       {
         database: row.database,
         collection: row.collection,
-        raiseTo,
+        raiseTo: line.highWater > row.highWater ? line.highWater : undefined,
         above: line.highWater,
-        missing,
+        stock: [...line.free, ...line.fresh],
+        missing: (used) => shortfall(withoutSpans(row, used), open, limits.maxJump).missing,
       },
     ]
   })
@@ -266,7 +266,9 @@ function sourceOf(
   const authority = authorityOf(bound, row)
   if (authority === 'ledger')
     return { line, take: (line, claim) => take(line, claim, limits), isCounted: true }
-  const short = shortfall(line, open, limits.maxJump)
+  // guard: H20 numbers in stock that are in the table already are not granted
+  const unused = withoutSpans(line, answer?.used ?? [])
+  const short = shortfall(unused, open, limits.maxJump)
   const fresh =
     authority === 'counter' ? (answer?.fresh ?? []) : received && spansFor(row, received)
   if (!fresh && short.missing > 0)

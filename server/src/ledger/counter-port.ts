@@ -13,12 +13,19 @@ export interface CounterAsk extends CollectionKey {
   raiseBy?: number
   /** The step can use only ids above this. */
   above: number
-  /** How many ids are wanted. Blocks are whole, so more may come; fewer where the column ends. */
-  missing: number
+  /** What is in stock: a part of it may be granted. */
+  stock: readonly Span[]
+  /**
+   * How many ids are wanted, if `used` of the stock is granted to nobody. Blocks are whole, so more
+   * may come; fewer where the column ends.
+   */
+  missing(used: readonly Span[]): number
 }
 
 export interface CounterAnswer {
   fresh: readonly Span[]
+  /** Of the stock: the back end has ids of these, so they are granted to nobody. */
+  used: readonly Span[]
   /** The id column ends before `raiseTo`, and the counter was not moved. */
   isAtEnd: boolean
 }

@@ -668,6 +668,12 @@ export interface Marks {
   /** Calls `listener` when this process hears that a database grants nothing, once for each. */
   onRestored(listener: (database: string) => void): void
 
+  /**
+   * Calls `listener` with a sentence for the operator: about the counter of a back end that a
+   * collection is bound to. The ledger goes on granting.
+   */
+  onCaution?(listener: (caution: string) => void): void
+
   /** What there is, and what is bound to another counter. */
   names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }>
 }

@@ -143,6 +143,8 @@ export function writeMarks(
   return { answer: marks, changes: { collections: [...written.values()] } }
 }
 
+const NOTHING_WANTED: Pick<CounterAsk, 'stock' | 'missing'> = { stock: [], missing: () => 0 }
+
 /** The counter of an ORM is raised with the floor: the next block comes from above it. */
 export function asksOfFloor(
   rows: Rows,
@@ -153,7 +155,7 @@ export function asksOfFloor(
   refuseChanged(bound, key, row.binding)
   if (authorityOf(bound, key) !== 'counter') return []
   const floor = Math.max(asked, lostOf(rows, row))
-  return [{ ...key, raiseTo: floor, above: floor, missing: 0 }]
+  return [{ ...key, raiseTo: floor, above: floor, ...NOTHING_WANTED }]
 }
 
 export function raiseFloor(
@@ -212,7 +214,7 @@ export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections
     if (authorityOf(bound, row) !== 'counter') return []
     const { database, collection } = row
     const floor = Math.min(reachOf(rows, row) + by, MAX_NUMBER)
-    return [{ database, collection, raiseTo: floor, raiseBy: by, above: floor, missing: 0 }]
+    return [{ database, collection, raiseTo: floor, raiseBy: by, above: floor, ...NOTHING_WANTED }]
   })
 
 /**

@@ -127,6 +127,12 @@ export function unstock(line: NumberLine, high: number, node: string): Taken | u
   }
 }
 
+/** @param used spans of the stock, or parts of them: each goes as a whole, and is a gap */
+export function withoutSpans<Line extends NumberLine>(line: Line, used: readonly Span[]): Line {
+  const isUnused = ([low, high]: Span) => !used.some((other) => low <= other[1] && other[0] <= high)
+  return { ...line, free: line.free.filter(isUnused), fresh: line.fresh.filter(isUnused) }
+}
+
 /** An ORM's blocks as a ledger stores them: from 1, and never above 2^53−1. */
 export const toSpans = (blocks: readonly { low: bigint; high: bigint }[]): Span[] =>
   join(

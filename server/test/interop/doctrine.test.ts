@@ -17,13 +17,19 @@ const php =
 const BACK_ENDS: BackEnd[] = [
   {
     title: 'SequenceGenerator',
-    settings: { strategy: 'doctrine', sequence: 'order_seq', blockSize: 10, maxId: 'int4' },
+    settings: {
+      strategy: 'doctrine',
+      sequence: 'order_seq',
+      blockSize: 10,
+      maxId: 'int4',
+      ids: false,
+    },
     block: 10,
     command: php('sequence'),
   },
   {
     title: 'TableGenerator of DBAL 3',
-    settings: { strategy: 'doctrine-table', segment: 'orders', maxId: 'int4' },
+    settings: { strategy: 'doctrine-table', segment: 'orders', maxId: 'int4', ids: false },
     block: 1,
     command: php('table'),
     beforehand: [

@@ -14,6 +14,7 @@ import type { CounterOptions } from '../../src/bound/orm/counter-options.js'
 import { openLedger } from '../../src/index.js'
 import { newFolder } from '../folders.js'
 import { grantOf } from '../ledger-bench.js'
+import { proveBeside } from '../orm/proving.js'
 import { newDatabase } from '../postgres.js'
 import { runSql } from '../postgres-cluster.js'
 import { startProcess } from '../processes.js'
@@ -62,6 +63,10 @@ export async function meet(backEnd: BackEnd, count: number): Promise<void> {
     code: 0,
   })
 
+  await (await openLedger({ create: true, databaseUrl })).close()
+  await proveBeside({ databaseUrl, collections, first: options.includes('--first') }, () =>
+    first.take(1),
+  )
   const start = () => startProcess([...options, '--port', '0'])
   const servers = [await start(), await start()]
   const granted: number[] = []

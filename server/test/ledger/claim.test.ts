@@ -160,7 +160,7 @@ describe('of a collection that an ORM’s counter counts', () => {
   const context = () => contextOf(bound)
   const binding = 'a counter'
   const answered = (...fresh: [number, number][]): CounterAnswers =>
-    new Map([[keyText(ORDERS), { fresh, isAtEnd: false }]])
+    new Map([[keyText(ORDERS), { fresh, used: [], isAtEnd: false }]])
 
   test('the counter is asked for what claims want and the stock has not', () => {
     const collections = [collectionOf({ binding, max: 50, highWater: 50, free: [[41, 50]] })]
@@ -172,19 +172,37 @@ describe('of a collection that an ORM’s counter counts', () => {
       claimOf({ id: 'b', count: 8 }),
       claimOf({ count: 4 }),
     ]
-    expect(asksOfClaims(rows, claims, context())).toEqual([
-      { ...ORDERS, raiseTo: undefined, above: 50, missing: 10 },
-    ])
-    expect(asksOfClaims(rows, claims.slice(0, 2), context())).toEqual([])
+    const asks = asksOfClaims(rows, claims, context())
+    expect(asks).toMatchObject([{ ...ORDERS, raiseTo: undefined, above: 50, stock: [[41, 50]] }])
+    expect(asks[0]!.missing([])).toBe(10)
+    expect(asks[0]!.missing([[45, 45]])).toBe(20)
+    expect(asksOfClaims(rows, claims.slice(1, 2), context())).toEqual([])
   })
 
   test('it is raised above what a client saw', () => {
     const rows = rowsOf({
       collections: [collectionOf({ binding, max: 50, highWater: 50, free: [[41, 50]] })],
     })
-    expect(asksOfClaims(rows, [claimOf({ id: 'a', lastMax: 70 })], context())).toEqual([
-      { ...ORDERS, raiseTo: 70, above: 70, missing: 32 },
+    const [ask] = asksOfClaims(rows, [claimOf({ id: 'a', lastMax: 70 })], context())
+    expect(ask).toMatchObject({ ...ORDERS, raiseTo: 70, above: 70, stock: [] })
+    expect(ask!.missing([])).toBe(32)
+  })
+
+  test('what the back end has ids of is granted to nobody, and is not in stock any more', () => {
+    const stock = { free: [[11, 20]], fresh: [[31, 40]] } as const
+    const rows = rowsOf({
+      collections: [collectionOf({ binding, max: 50, highWater: 50, ...stock })],
+    })
+    const used: CounterAnswers = new Map([
+      [keyText(ORDERS), { fresh: [[51, 60]], used: [[11, 20]], isAtEnd: false }],
     ])
+    const claims = [claimOf({ id: 'a', count: 10 }), claimOf({ id: 'b', count: 10 })]
+    const { changes } = grant(rows, claims, context(), used)
+    expect(changes.newGrants).toMatchObject([
+      { low: 31, high: 40 },
+      { low: 51, high: 60 },
+    ])
+    expect(changes.collections).toMatchObject([{ free: [], fresh: [] }])
   })
 
   test('what it gives is granted; who claims without an id gets nothing that came back', () => {

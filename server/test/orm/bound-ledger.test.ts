@@ -9,7 +9,13 @@ import { runSql } from '../postgres-cluster.js'
 
 const KEY = { database: 'Shop', collection: 'orders' }
 const WISH = { ...KEY, count: 32, lastMax: 0, serverTag: 'A', at: 0 }
-const EFCORE: CounterOptions = { strategy: 'efcore', sequence: 'seq', blockSize: 10, maxId: 'int8' }
+const EFCORE: CounterOptions = {
+  strategy: 'efcore',
+  sequence: 'seq',
+  blockSize: 10,
+  maxId: 'int8',
+  ids: false,
+}
 const SEQUENCE = 'CREATE SEQUENCE seq INCREMENT 10'
 const TABLE: CounterOptions = {
   strategy: 'nhibernate-hilo-table',
@@ -17,6 +23,7 @@ const TABLE: CounterOptions = {
   column: 'next',
   maxLo: 9,
   maxId: 'int8',
+  ids: false,
 }
 const ROW = 'CREATE TABLE hi (next bigint); INSERT INTO hi VALUES (1)'
 
@@ -77,7 +84,7 @@ async function open(settings: CounterOptions = EFCORE, schema = SEQUENCE, limits
 }
 
 describe('claims without an id', () => {
-  const BLOCK = { blockSize: 1_000, maxId: 'int8' } as const
+  const BLOCK = { blockSize: 1_000, maxId: 'int8', ids: false } as const
   const HI = 'CREATE TABLE hi (next bigint); INSERT INTO hi VALUES (1)'
   const MARTEN =
     'CREATE TABLE mt_hilo (entity_name varchar PRIMARY KEY, hi_value bigint DEFAULT 0);' +
@@ -105,10 +112,15 @@ describe('claims without an id', () => {
         column: 'next',
         maxLo: 999,
         maxId: 'int8',
+        ids: false,
       },
       HI,
     ],
-    ['marten', { strategy: 'marten', entity: 'orders', maxLo: 1_000, maxId: 'int8' }, MARTEN],
+    [
+      'marten',
+      { strategy: 'marten', entity: 'orders', maxLo: 1_000, maxId: 'int8', ids: false },
+      MARTEN,
+    ],
     ['textbook', { strategy: 'textbook', segment: 'orders', ...BLOCK }, 'SELECT 1'],
   ])('twenty take one block of 1000 from the counter: %s', async (_, settings, schema) => {
     const { take, reopen } = await open(settings, schema)
@@ -168,7 +180,7 @@ describe('claims', () => {
 
   test('pass over a value that stands for no id', async () => {
     const { take } = await open(
-      { strategy: 'textbook', segment: 'orders', blockSize: 1, maxId: 'int8' },
+      { strategy: 'textbook', segment: 'orders', blockSize: 1, maxId: 'int8', ids: false },
       '',
     )
     expect(span(await take({ count: 1 }))).toEqual([1, 1])
@@ -176,7 +188,7 @@ describe('claims', () => {
 
   test('of one step are all granted where the first value stands for one id', async () => {
     const { ledger } = await open(
-      { strategy: 'hibernate-table', segment: 'orders', blockSize: 50, maxId: 'int8' },
+      { strategy: 'hibernate-table', segment: 'orders', blockSize: 50, maxId: 'int8', ids: false },
       'CREATE TABLE hibernate_sequences (sequence_name text PRIMARY KEY, next_val bigint)',
     )
     const granted = await ledger.claim([32, 36].map((count) => ({ ...WISH, id: newId(), count })))
@@ -317,7 +329,7 @@ describe('numbers that must not be granted', () => {
     ['a table', TABLE, ROW, [5_010, 5_019]],
     [
       'a row that was made at the start',
-      { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int8' },
+      { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int8', ids: false },
       'CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint)',
       [5_001, 5_010],
     ],
@@ -383,6 +395,7 @@ describe('numbers that must not be granted', () => {
         segment: 'orders',
         blockSize: 10,
         maxId: 'int8',
+        ids: false,
       }
       const ledger = await openLedger({
         create: true,
@@ -604,7 +617,7 @@ test('a counter on which nobody starves gives no more blocks than are asked for'
 
 test('where other takers would starve, many claims take ever more blocks at once', async () => {
   const { take, sql } = await open(
-    { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int8' },
+    { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int8', ids: false },
     `CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint);
      CREATE TABLE moves (n int);
      CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS

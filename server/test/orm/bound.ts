@@ -7,9 +7,12 @@ import {
 } from '../../src/bound/orm/counter-options.js'
 
 export function bindingOf(
-  settings: Omit<CounterOptions, 'maxId'> & Partial<Pick<CounterOptions, 'maxId'>>,
+  settings: Omit<CounterOptions, 'maxId' | 'ids'> & Partial<Pick<CounterOptions, 'maxId' | 'ids'>>,
 ): Binding {
-  const binding = toBinding(counterSettings.parse({ maxId: 'int8', ...settings }))
+  const binding = toBinding(
+    { database: 'Shop', collection: 'orders' },
+    counterSettings.parse({ maxId: 'int8', ids: false, ...settings }),
+  )
   if (Array.isArray(binding))
     throw new Error(binding.map((problem) => problem.join(' ')).join('\n'))
   return binding

@@ -18,10 +18,11 @@ const EFCORE: CounterOptions = {
   sequence: 'order_seq',
   blockSize: 10,
   maxId: 'int4',
+  ids: false,
 }
 const SEQUENCE = (increment: number) => `CREATE SEQUENCE order_seq INCREMENT ${increment}`
-const N = { blockSize: 10, maxId: 'int4' } as const
-const MAX_LO = { maxLo: 9, maxId: 'int4' } as const
+const N = { blockSize: 10, maxId: 'int4', ids: false } as const
+const MAX_LO = { maxLo: 9, maxId: 'int4', ids: false } as const
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -104,12 +105,12 @@ describe('adopt', () => {
       [101, 110],
     ],
     [
-      { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int4' },
+      { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int4', ids: false },
       'CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint)',
       [101, 110],
     ],
     [
-      { strategy: 'doctrine-table', segment: 'orders', maxId: 'int4' },
+      { strategy: 'doctrine-table', segment: 'orders', maxId: 'int4', ids: false },
       'CREATE TABLE sequences (sequence_name text PRIMARY KEY, sequence_value int, ' +
         'sequence_increment_by int)',
       [96, 105],
@@ -164,7 +165,7 @@ describe('adopt', () => {
       'the next ids are 5010 to 5019',
     ],
     [
-      { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int4' } as const,
+      { strategy: 'marten', entity: 'order', maxLo: 10, maxId: 'int4', ids: false } as const,
       `CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint);
        INSERT INTO mt_hilo VALUES ('order', 0)`,
       'UPDATE mt_hilo SET hi_value = 500',
@@ -231,7 +232,13 @@ describe('adopt', () => {
 
   test('lets a block size change, when everybody has changed it', async () => {
     const { take, options, databaseUrl, sql } = await start(
-      { strategy: 'hibernate-hilo', sequence: 'order_seq', blockSize: 20, maxId: 'int4' },
+      {
+        strategy: 'hibernate-hilo',
+        sequence: 'order_seq',
+        blockSize: 20,
+        maxId: 'int4',
+        ids: false,
+      },
       SEQUENCE(1),
     )
     await sql("SELECT setval('order_seq', 10)")
@@ -298,7 +305,7 @@ describe('adopt', () => {
   test.each([
     ['orders', 'name the table and its id column'],
     ['nothing.id', 'There is no table nothing in this database'],
-    ['orders.nothing', 'column "nothing" does not exist'],
+    ['orders.nothing', 'column t.nothing does not exist'],
     ['orders.id"; DROP TABLE orders; --', 'name the table and its id column'],
   ])('--from %s is refused', async (from, message) => {
     const { adopt } = await start(EFCORE, SEQUENCE(10))
@@ -336,7 +343,7 @@ describe('check', () => {
       'shop/parts  the ranges of parts in RavenDB database Shop: it answers\n' +
         'shop/orders  efcore on sequence public.order_seq with blockSize 10: the next ' +
         'ids are 51 to ' +
-        '60; not compared with the ids in use (--table orders.id, or `ids` of the collection)\n',
+        '60; not compared with the ids in use, because `ids` is false\n',
     )
   })
 

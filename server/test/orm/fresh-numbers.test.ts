@@ -18,6 +18,7 @@ const EFCORE: CounterOptions = {
   sequence: 'seq',
   blockSize: BLOCK,
   maxId: 'int8',
+  ids: false,
 }
 const SEQUENCE = `CREATE SEQUENCE seq INCREMENT ${BLOCK}`
 
@@ -51,7 +52,7 @@ const SETTINGS: [title: string, settings: CounterOptions, schema: string][] = [
   ['efcore', EFCORE, SEQUENCE],
   [
     'hibernate-table',
-    { strategy: 'hibernate-table', segment: 'orders', blockSize: BLOCK, maxId: 'int8' },
+    { strategy: 'hibernate-table', segment: 'orders', blockSize: BLOCK, maxId: 'int8', ids: false },
     'CREATE TABLE hibernate_sequences (sequence_name text PRIMARY KEY, next_val bigint)',
   ],
   [
@@ -62,12 +63,13 @@ const SETTINGS: [title: string, settings: CounterOptions, schema: string][] = [
       optimizer: 'hilo',
       blockSize: BLOCK,
       maxId: 'int8',
+      ids: false,
     },
     'CREATE TABLE hibernate_sequences (sequence_name text PRIMARY KEY, next_val bigint)',
   ],
   [
     'hibernate-seqhilo',
-    { strategy: 'hibernate-seqhilo', sequence: 'seq', maxLo: BLOCK - 1, maxId: 'int8' },
+    { strategy: 'hibernate-seqhilo', sequence: 'seq', maxLo: BLOCK - 1, maxId: 'int8', ids: false },
     'CREATE SEQUENCE seq',
   ],
   [
@@ -78,12 +80,19 @@ const SETTINGS: [title: string, settings: CounterOptions, schema: string][] = [
       column: 'next_hi',
       maxLo: BLOCK - 1,
       maxId: 'int8',
+      ids: false,
     },
     'CREATE TABLE hi (next_hi bigint); INSERT INTO hi VALUES (0)',
   ],
   [
     'nhibernate-seqhilo',
-    { strategy: 'nhibernate-seqhilo', sequence: 'seq', maxLo: BLOCK - 1, maxId: 'int8' },
+    {
+      strategy: 'nhibernate-seqhilo',
+      sequence: 'seq',
+      maxLo: BLOCK - 1,
+      maxId: 'int8',
+      ids: false,
+    },
     'CREATE SEQUENCE seq',
   ],
   [
@@ -94,6 +103,7 @@ const SETTINGS: [title: string, settings: CounterOptions, schema: string][] = [
       column: 'next_hi',
       maxLo: BLOCK - 1,
       maxId: 'int8',
+      ids: false,
     },
     'CREATE TABLE hi (next_hi bigint); INSERT INTO hi VALUES (1)',
   ],
@@ -169,7 +179,7 @@ describe('docs/counters.md: what twenty claims without an id for 32 numbers each
   const page = readFileSync(new URL('../../../docs/counters.md', import.meta.url), 'utf8')
   const KEYED = (table: string, key: string, column: string) =>
     `CREATE TABLE ${table} (${key} text PRIMARY KEY, ${column} bigint)`
-  const onSequence = { sequence: 'seq', maxId: 'int8' } as const
+  const onSequence = { sequence: 'seq', maxId: 'int8', ids: false } as const
   const every = (ids: number) => `CREATE SEQUENCE seq INCREMENT ${ids}`
   const BY_DEFAULT: [ids: number, settings: CounterOptions, schema: string][] = [
     [10, { strategy: 'efcore', ...onSequence, blockSize: 10 }, every(10)],
@@ -178,7 +188,7 @@ describe('docs/counters.md: what twenty claims without an id for 32 numbers each
     [50, { strategy: 'hibernate-hilo', ...onSequence, blockSize: 50 }, every(1)],
     [
       50,
-      { strategy: 'hibernate-table', segment: 'orders', blockSize: 50, maxId: 'int8' },
+      { strategy: 'hibernate-table', segment: 'orders', blockSize: 50, maxId: 'int8', ids: false },
       KEYED('hibernate_sequences', 'sequence_name', 'next_val'),
     ],
     [
@@ -189,17 +199,22 @@ describe('docs/counters.md: what twenty claims without an id for 32 numbers each
         column: 'next_hi',
         maxLo: 100,
         maxId: 'int8',
+        ids: false,
       },
       'CREATE TABLE hi (next_hi bigint); INSERT INTO hi VALUES (1)',
     ],
     [101, { strategy: 'nhibernate-seqhilo', ...onSequence, maxLo: 100 }, every(1)],
     [
       1_000,
-      { strategy: 'marten', entity: 'Order', maxLo: 1_000, maxId: 'int8' },
+      { strategy: 'marten', entity: 'Order', maxLo: 1_000, maxId: 'int8', ids: false },
       KEYED('mt_hilo', 'entity_name', 'hi_value'),
     ],
     [10, { strategy: 'doctrine', ...onSequence, blockSize: 10 }, every(10)],
-    [100, { strategy: 'textbook', segment: 'orders', blockSize: 100, maxId: 'int8' }, 'SELECT 1'],
+    [
+      100,
+      { strategy: 'textbook', segment: 'orders', blockSize: 100, maxId: 'int8', ids: false },
+      'SELECT 1',
+    ],
   ]
 
   test.each(BY_DEFAULT)('%i ids per value: %j', async (ids, settings, schema) => {

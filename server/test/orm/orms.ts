@@ -23,7 +23,7 @@ const N = 10
 const MAX_LO = 9
 const maxId = 'int8'
 
-const onSequence = { sequence: 'order_seq', maxId } as const
+const onSequence = { sequence: 'order_seq', maxId, ids: false } as const
 
 async function nextval(client: pg.Client): Promise<number> {
   const { rows } = await client.query("SELECT nextval('order_seq') AS v")
@@ -130,7 +130,13 @@ async function martenNextHi(client: pg.Client): Promise<number> {
 export const ORMS: Orm[] = [
   {
     title: 'efcore',
-    settings: { strategy: 'efcore', sequence: 'EntityFrameworkHiLoSequence', blockSize: N, maxId },
+    settings: {
+      strategy: 'efcore',
+      sequence: 'EntityFrameworkHiLoSequence',
+      blockSize: N,
+      maxId,
+      ids: false,
+    },
     schema: `CREATE SEQUENCE "EntityFrameworkHiLoSequence" START 1 INCREMENT ${N}`,
     newTaker: (client) => async () => {
       const { rows } = await client.query(`SELECT nextval('"EntityFrameworkHiLoSequence"') AS v`)
@@ -152,6 +158,7 @@ export const ORMS: Orm[] = [
       where: { entity: 'Order', version: 2 },
       maxLo: MAX_LO,
       maxId: 'int4',
+      ids: false,
     },
     schema:
       'CREATE TABLE hilo (entity text, version integer, next_hi integer); INSERT INTO hilo ' +
@@ -160,7 +167,7 @@ export const ORMS: Orm[] = [
   },
   {
     title: 'hibernate-table, pooled',
-    settings: { strategy: 'hibernate-table', segment: 'Order', blockSize: N, maxId },
+    settings: { strategy: 'hibernate-table', segment: 'Order', blockSize: N, maxId, ids: false },
     schema:
       'CREATE TABLE hibernate_sequences (sequence_name varchar(255) NOT NULL PRIMARY KEY, ' +
       'next_val bigint)',
@@ -168,7 +175,7 @@ export const ORMS: Orm[] = [
   },
   {
     title: 'marten',
-    settings: { strategy: 'marten', entity: 'Order', maxLo: N, maxId },
+    settings: { strategy: 'marten', entity: 'Order', maxLo: N, maxId, ids: false },
     schema: `CREATE TABLE mt_hilo
         (entity_name varchar CONSTRAINT pk_mt_hilo PRIMARY KEY, hi_value bigint DEFAULT 0);
       CREATE FUNCTION mt_get_next_hi(entity varchar) RETURNS integer LANGUAGE plpgsql AS $$
@@ -187,7 +194,7 @@ export const ORMS: Orm[] = [
   },
   {
     title: 'textbook',
-    settings: { strategy: 'textbook', segment: 'orders', blockSize: N, maxId },
+    settings: { strategy: 'textbook', segment: 'orders', blockSize: N, maxId, ids: false },
     schema: 'CREATE TABLE hilo_next_hi (name text PRIMARY KEY, next_hi bigint NOT NULL)',
     newTaker: (client) => async () => {
       const { rows } = await client.query(

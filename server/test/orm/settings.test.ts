@@ -4,13 +4,20 @@ import { openLedger } from '../../src/index.js'
 import { newFolder } from '../folders.js'
 
 const databaseUrl = 'postgres://nobody@127.0.0.1:1/none'
-const EFCORE = { strategy: 'efcore', sequence: 'order_seq', blockSize: 10, maxId: 'int4' }
+const EFCORE = {
+  strategy: 'efcore',
+  sequence: 'order_seq',
+  blockSize: 10,
+  maxId: 'int4',
+  ids: false,
+}
 const HILO = {
   strategy: 'nhibernate-hilo-table',
   table: 'hi',
   column: 'next_hi',
   maxLo: 9,
   maxId: 'int4',
+  ids: false,
 }
 
 const open = (orders: unknown) =>
@@ -29,7 +36,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
     [
       { ...EFCORE, maxLo: 9 },
       'collections.Shop.orders.maxLo: is no setting of efcore, which has: strategy, maxId, ' +
-        'ids, sequence, blockSize',
+        'ids, sentinels, proved, sequence, blockSize',
     ],
     [{ ...EFCORE, sequence: undefined }, 'collections.Shop.orders.sequence: is missing'],
     [
@@ -40,6 +47,16 @@ describe('a setting that cannot be meant is refused by its name', () => {
       { ...EFCORE, maxId: undefined },
       'collections.Shop.orders.maxId: has to be the highest id that the id column takes',
     ],
+    [
+      { ...EFCORE, ids: undefined },
+      'collections.Shop.orders.ids: has to be the column with the ids, like "orders.id"',
+    ],
+    [{ ...EFCORE, ids: 'id' }, 'collections.Shop.orders.ids: has to be the column'],
+    [{ ...EFCORE, ids: [] }, 'collections.Shop.orders.ids: has to be the column'],
+    [{ ...EFCORE, ids: true }, 'collections.Shop.orders.ids: has to be the column'],
+    [{ ...EFCORE, proved: true }, 'collections.Shop.orders.proved: can only be false'],
+    [{ ...EFCORE, sentinels: ['last'] }, 'sentinels.0: has to be a whole number, as text'],
+    [{ ...EFCORE, sentinels: [2 ** 63] }, 'sentinels.0: has to be a whole number, as text'],
     [{ ...EFCORE, maxId: 2 ** 53 }, 'collections.Shop.orders.maxId: has to be the highest id'],
     [
       { ...EFCORE, strategy: 'uuid' },
@@ -65,7 +82,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
     ],
     [{ ...HILO, where: { 'entity" OR 1': 1 } }, 'collections.Shop.orders.where'],
     [
-      { strategy: 'hibernate-pooled', blockSize: 10, maxId: 'int4' },
+      { strategy: 'hibernate-pooled', blockSize: 10, maxId: 'int4', ids: false },
       'collections.Shop.orders.sequence: is missing: name it, or a table',
     ],
     [
@@ -73,7 +90,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
       'collections.Shop.orders.table: is given beside sequence',
     ],
     [
-      { strategy: 'hibernate-table', blockSize: 10, maxId: 'int4' },
+      { strategy: 'hibernate-table', blockSize: 10, maxId: 'int4', ids: false },
       'collections.Shop.orders.segment: is missing: which row of hibernate_sequences counts',
     ],
     [
@@ -83,11 +100,12 @@ describe('a setting that cannot be meant is refused by its name', () => {
         optimizer: 'none',
         blockSize: 10,
         maxId: 'int4',
+        ids: false,
       },
       'collections.Shop.orders.optimizer: has to be one of pooled',
     ],
     [
-      { strategy: 'marten', maxLo: 1000, maxId: 'int4' },
+      { strategy: 'marten', maxLo: 1000, maxId: 'int4', ids: false },
       'collections.Shop.orders.entity: is missing',
     ],
     [{ upstream: { url: 'a.example', database: 'Shop' } }, 'collections.Shop.orders.upstream.url'],

@@ -18,7 +18,7 @@ interface Vector {
   blocks: { before: number | null; after: number; first: number; last: number }[]
 }
 
-type Settings = Omit<CounterOptions, 'maxId'>
+type Settings = Omit<CounterOptions, 'maxId' | 'ids'>
 
 const vectors: Vector[] = JSON.parse(
   readFileSync(new URL('orm-hilo.json', import.meta.url), 'utf8'),

@@ -9,7 +9,13 @@ import { openLedger } from '../../src/index.js'
 import { newDatabase } from '../postgres.js'
 import { runSql } from '../postgres-cluster.js'
 
-const MARTEN: CounterOptions = { strategy: 'marten', entity: 'Order', maxLo: 10, maxId: 'int4' }
+const MARTEN: CounterOptions = {
+  strategy: 'marten',
+  entity: 'Order',
+  maxLo: 10,
+  maxId: 'int4',
+  ids: false,
+}
 const marten = (column: string, value: string) =>
   `CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value ${column});
    INSERT INTO mt_hilo VALUES ('Order', ${value})`
@@ -18,6 +24,7 @@ const TEXTBOOK: CounterOptions = {
   segment: 'orders',
   blockSize: 10,
   maxId: 'int4',
+  ids: false,
 }
 const NEXT_HI = `CREATE TABLE hilo_next_hi (name text PRIMARY KEY, next_hi bigint NOT NULL);
   INSERT INTO hilo_next_hi VALUES ('orders', 5)`
@@ -26,13 +33,20 @@ const TABLE: CounterOptions = {
   segment: 'orders',
   blockSize: 10,
   maxId: 'int4',
+  ids: false,
 }
-const DOCTRINE: CounterOptions = { strategy: 'doctrine-table', segment: 'orders', maxId: 'int4' }
+const DOCTRINE: CounterOptions = {
+  strategy: 'doctrine-table',
+  segment: 'orders',
+  maxId: 'int4',
+  ids: false,
+}
 const EFCORE: CounterOptions = {
   strategy: 'efcore',
   sequence: 'Seq',
   blockSize: 10,
   maxId: 'int4',
+  ids: false,
 }
 
 type Wrong = [what: string, settings: CounterOptions, schema: string, message: string]

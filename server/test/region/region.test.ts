@@ -27,7 +27,7 @@ import { newFolder } from '../folders.js'
 import { AT, grantOf, newId, span, untilAnswered } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'
 
-const NO_COUNTERS = { answer: async () => ({ fresh: [], isAtEnd: false }) }
+const NO_COUNTERS = { answer: async () => ({ fresh: [], used: [], isAtEnd: false }) }
 const KEY = { database: 'shop', collection: 'orders' }
 const WISH = { ...KEY, count: 32, lastMax: 0, serverTag: 'Z', at: AT }
 

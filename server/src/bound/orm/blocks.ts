@@ -36,14 +36,16 @@ export const multiplicative = (size: bigint, shift: bigint, first = 0n): Blocks 
   first,
 })
 
-/** Undefined: the value stands for no id. */
-export function idsOf(
-  { size, factor, shift, first }: Blocks,
-  value: bigint,
-): { low: bigint; high: bigint } | undefined {
+/** The first id of a value. */
+export const firstOf = ({ factor, shift, first }: Blocks, value: bigint): bigint => {
   const begin = value * factor + shift
-  const high = begin + size - 1n
-  const low = begin < first ? first : begin
+  return begin < first ? first : begin
+}
+
+/** Undefined: the value stands for no id. */
+export function idsOf(blocks: Blocks, value: bigint): { low: bigint; high: bigint } | undefined {
+  const high = value * blocks.factor + blocks.shift + blocks.size - 1n
+  const low = firstOf(blocks, value)
   return low <= high ? { low, high } : undefined
 }
 

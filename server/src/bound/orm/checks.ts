@@ -6,12 +6,14 @@
  */
 import type { Query } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
-import { type Blocks, idsOf } from './blocks.js'
+import { type Blocks, firstOf, idsOf } from './blocks.js'
 import { type Counter, type IdColumn, isSequence, type Relation } from './counter-options.js'
-import { nameOf, nextValue, quoted } from './counter-statements.js'
+import { adoptCommand, nameOf, nextValue } from './counter-statements.js'
 import { sequenceProblems } from './sequence-checks.js'
+import { quoted } from './sql-text.js'
 import { STRATEGIES, type StrategyName } from './strategies.js'
 import { tableProblems } from './table-checks.js'
+import { nameOfColumn } from './used-ids.js'
 
 /**
  * What is wrong with the counter. Empty: nothing.
@@ -26,11 +28,7 @@ export async function problemsOf(
 ): Promise<string[]> {
   const problems = await shapeProblems(query, binding, isFirst)
   if (problems.length > 0) return problems
-  const next = await nextValue(query, binding)
-  return [
-    ...positionProblems(binding, next, highWater),
-    ...(await idProblems(query, binding, highWater)),
-  ]
+  return positionProblems(binding, await nextValue(query, binding), highWater)
 }
 
 /** What is wrong with the counter, whatever its value. */
@@ -70,39 +68,64 @@ function positionProblems(binding: Counter, next: bigint, highWater: number): st
 
 const WHOLE_NUMBERS = ['smallint', 'integer', 'bigint', 'numeric']
 
+/** The highest id, and where it is. */
+export interface Highest {
+  id: bigint
+  column: IdColumn
+}
+
 /**
- * The highest id in a column of the back end's.
+ * The highest id in columns of the back end's.
+ * @param sentinels ids that do not count
  * @returns undefined while there is none
  * @throws CounterUnusable for a column of texts, of which the highest is not the highest number
  */
 export async function highestIn(
   query: Query,
-  ids: IdColumn<Relation>,
+  columns: readonly IdColumn<Relation>[],
+  sentinels: readonly bigint[],
+): Promise<Highest | undefined> {
+  let highest: Highest | undefined
+  for (const column of columns) {
+    const id = await highestOf(query, column, sentinels)
+    if (id !== undefined && (highest === undefined || id > highest.id)) highest = { id, column }
+  }
+  return highest
+}
+
+async function highestOf(
+  query: Query,
+  { table, column }: IdColumn<Relation>,
+  sentinels: readonly bigint[],
 ): Promise<bigint | undefined> {
-  const highest = `pg_catalog.max(${quoted(ids.column)})`
+  // Unqualified, the order would be that of the text.
+  const id = `t.${quoted(column)}`
   const [used] = await query<{ max: string | null; type: string }>(
-    `SELECT ${highest}::text AS max, pg_catalog.pg_typeof(${highest})::text AS type
-     FROM ${ids.table}`,
+    `SELECT pg_catalog.format_type(a.atttypid, NULL) AS type,
+       (SELECT ${id}::text FROM ${table} AS t
+        WHERE ${id} IS NOT NULL AND ${id}::text <> ALL ($3::text[])
+        ORDER BY ${id} DESC LIMIT 1) AS max
+     FROM pg_catalog.pg_attribute a
+     WHERE a.attrelid = $1::pg_catalog.regclass AND a.attname = $2`,
+    [table, column, sentinels.map(String)],
   )
   const { max, type } = used!
   if (!WHOLE_NUMBERS.includes(type) || !/^-?\d+$/.test(max ?? '0'))
     throw new CounterUnusable(
-      `${nameOfColumn(ids)} has values of type ${type}, not whole numbers, so nobody can ` +
-        'tell the highest id. ' +
+      `${nameOfColumn({ table, column })} has values of type ${type}, not whole numbers, so ` +
+        'nobody can tell the highest id. ' +
         'Name the column with the numbers of the ids. Nothing was changed.',
     )
   return max === null ? undefined : BigInt(max)
 }
 
-export const nameOfColumn = ({ table, column }: IdColumn): string => `${table}.${column}`
-
 /** Where the highest id stands beside the block that was taken last and the one that comes next. */
 type Place = 'before the last block' | 'in the last block' | 'in the next block or above'
 
-function placeOf({ factor, shift, step, first }: Blocks, next: bigint, highest: bigint): Place {
+function placeOf(blocks: Blocks, next: bigint, highest: bigint): Place {
+  const { factor, shift, step } = blocks
   if (highest >= next * factor + shift) return 'in the next block or above'
-  const last = (next - step) * factor + shift
-  return highest < (last < first ? first : last) ? 'before the last block' : 'in the last block'
+  return highest < firstOf(blocks, next - step) ? 'before the last block' : 'in the last block'
 }
 
 /**
@@ -115,41 +138,42 @@ export async function idProblems(
   binding: Counter,
   highWater: number,
 ): Promise<string[]> {
-  const { ids, strategy, size, blocks } = binding
-  if (ids === undefined) return []
+  const { ids, sentinels, strategy, size, blocks } = binding
   // A row that comes after this look has an id of a value that was taken before the next one.
-  const highest = await highestIn(query, ids)
-  if (highest === undefined) return []
+  const found = await highestIn(query, ids, sentinels)
+  if (found === undefined) return []
   const next = await nextValue(query, binding)
-  const place = placeOf(blocks, next, highest)
-  const found = `The highest id in ${nameOfColumn(ids)} is ${highest}. `
+  const place = placeOf(blocks, next, found.id)
+  const highest = `The highest id in ${nameOfColumn(found.column)} is ${found.id}. `
   if (place === 'in the next block or above')
     return [
-      `${found}With ${strategy} and ${size}, ${nameOf(binding)} gives ${begin(blocks, next)} ` +
+      `${highest}With ${strategy} and ${size}, ${nameOf(binding)} gives ${firstOf(blocks, next)} ` +
         'next: ids would come twice. Correct strategy or size here, as the back end has them. If ' +
-        'rows came from elsewhere, raise the counter: offline-hilo-server adopt.',
+        `rows came from elsewhere, raise the counter: ${adoptCommand(binding)}. If no counter ` +
+        'made that id, because it stands for something else, name it: sentinels: ' +
+        `["${found.id}"].`,
     ]
   // Later, blocks that devices hold are without rows, too.
-  if (highWater > 0) return []
-  const fitting = others(binding).filter(
-    (other) => placeOf(other.blocks, next, highest) === 'in the last block',
+  if (highWater > 0 || place === 'in the last block') return []
+  const fitting = alternativesTo(binding).filter(
+    (other) => placeOf(other.blocks, next, found.id) === 'in the last block',
   )
   if (fitting.length === 0) return []
-  const names = fitting.map(({ name }) => name).join(', ')
-  if (place === 'before the last block')
-    return [
-      `${found}With ${strategy} and ${size} the last block begins at ` +
-        `${begin(blocks, next - blocks.step)}, and no id of it is there. ${names} fits. Correct ` +
-        'strategy here. If it is right, let the back end make one id, then start again.',
-    ]
   return [
-    `${found}${strategy} fits, and so does ${names}: their ids differ from the next block on. ` +
-      'Let the back end make one id more, then start again.',
+    `${highest}With ${strategy} and ${size} the last block begins at ` +
+      `${firstOf(blocks, next - blocks.step)}, and no id of it is there. ` +
+      `${fitting.map(({ name }) => name).join(', ')} fits. Correct strategy here. If it is right, ` +
+      'let the back end make one id, then start again.',
   ]
 }
 
+export interface Alternative {
+  name: string
+  blocks: Blocks
+}
+
 /** The same ORM's ways to count by such a counter, which stand for other ids. */
-function others({ strategy, blocks, place, first }: Counter): { name: string; blocks: Blocks }[] {
+export function alternativesTo({ strategy, blocks, place, first }: Counter): Alternative[] {
   const [orm] = strategy.split('-')
   const kind = isSequence(place) ? 'sequence' : 'row'
   return (Object.keys(STRATEGIES) as StrategyName[]).flatMap((name) => {
@@ -161,9 +185,4 @@ function others({ strategy, blocks, place, first }: Counter): { name: string; bl
     const made = other.blocks(size, first ?? 1n)
     return made.step === blocks.step && made.shift !== blocks.shift ? [{ name, blocks: made }] : []
   })
-}
-
-const begin = ({ factor, shift, first }: Blocks, value: bigint): bigint => {
-  const low = value * factor + shift
-  return low < first ? first : low
 }

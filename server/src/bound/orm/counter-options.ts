@@ -4,6 +4,7 @@
  * their strategy. Whether the database agrees is found out by `checks.ts`.
  */
 import { z } from 'zod'
+import type { CollectionKey } from '../../ledger/ledger.js'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
 import type { Checks } from '../../ledger/options.js'
 import type { Blocks } from './blocks.js'
@@ -57,11 +58,23 @@ export interface CounterOptions {
    */
   maxId: 'int2' | 'int4' | 'int8' | number
   /**
-   * The column of the back end's table that has the ids, like `orders.id`: whole numbers, with an
-   * index. Then a strategy that contradicts these ids is refused, also later. Without it, nobody
-   * can tell.
+   * The columns of the back end's tables that have the ids, like `orders.id`: whole numbers, each
+   * with an index. A sequence may serve several tables: then name the column of each. What is in
+   * them is granted to nobody, and a strategy that contradicts them is refused. `false` says that
+   * nobody can look: then nobody notices a wrong strategy either.
    */
-  ids?: string | undefined
+  ids: string | readonly string[] | false
+  /**
+   * Ids in these columns that no counter made, such as 9223372036854775807 as "the last one". They
+   * do not count as the highest id. As text, where JavaScript has no such number.
+   */
+  sentinels?: readonly (number | string)[] | undefined
+  /**
+   * `false` says in writing that nobody has proved this binding, and that the server shall use it
+   * all the same. Without it, the server refuses an unproved binding whose tables have rows, until
+   * `offline-hilo-server check --prove` has seen the back end make ids as configured.
+   */
+  proved?: false | undefined
 }
 
 /** A table or sequence as SQL has it, with its schema: `public."Orders"`. */
@@ -93,6 +106,8 @@ export interface IdColumn<Name = string> {
 
 /** As configured; a `Counter` once the tables and sequences were found. */
 export interface Binding<Name = string> {
+  /** What is bound. */
+  key: CollectionKey
   strategy: StrategyName
   system: string
   place: SequencePlace<Name> | TablePlace<Name>
@@ -104,7 +119,11 @@ export interface Binding<Name = string> {
   first: bigint | undefined
   fetchesTwice: boolean
   yields: boolean
-  ids: IdColumn<Name> | undefined
+  /** None: nobody can look. */
+  ids: readonly IdColumn<Name>[]
+  sentinels: readonly bigint[]
+  /** The configuration says that it is used without a proof. */
+  isUnproven: boolean
 }
 
 export type Counter = Binding<Relation>
@@ -129,12 +148,11 @@ const sqlName = z
     'has to be a name like order_seq or sales.order_seq, spelled as PostgreSQL has it, without ' +
       'quotes',
   )
-const columnName = z
-  .string()
-  .regex(
-    new RegExp(`^${NAME}(\\.${NAME}){1,2}$`, 'u'),
-    'has to be a table and its id column, like orders.id or sales.orders.id',
-  )
+const COLUMN = new RegExp(`^${NAME}(\\.${NAME}){1,2}$`, 'u')
+const isIds = (value: unknown): boolean =>
+  value === false ||
+  ([value].flat().length > 0 &&
+    [value].flat().every((each) => typeof each === 'string' && COLUMN.test(each)))
 const key = z.string().min(1, 'is empty')
 const number = z
   .int('has to be a whole number')
@@ -172,7 +190,26 @@ export const counterSettings = z.strictObject({
     'has to be the highest id that the id column takes: "int2", "int4", "int8", or a number from ' +
       '1 to 2^53-1',
   ),
-  ids: columnName.optional(),
+  ids: z.custom<CounterOptions['ids']>(
+    isIds,
+    'has to be the column with the ids, like "orders.id" or "sales.orders.id", or a list of them; ' +
+      'or false, if this server cannot look into it. Then nobody notices a wrong strategy',
+  ),
+  sentinels: z
+    .array(
+      z.custom<number | string>(
+        (value) =>
+          typeof value === 'string' ? /^-?\d{1,30}$/.test(value) : Number.isSafeInteger(value),
+        'has to be a whole number, as text where it is above 2^53-1',
+      ),
+    )
+    .optional(),
+  proved: z
+    .literal(
+      false,
+      'can only be false: a proof is what offline-hilo-server check --prove has seen, not a setting',
+    )
+    .optional(),
 } satisfies Checks<CounterOptions>)
 
 type CounterSettings = z.output<typeof counterSettings>
@@ -180,13 +217,14 @@ type CounterSettings = z.output<typeof counterSettings>
 export type Problem = [setting: string, message: string]
 
 /** @returns the binding, or what is wrong with the settings */
-export function toBinding(settings: CounterSettings): Binding | Problem[] {
+export function toBinding(key: CollectionKey, settings: CounterSettings): Binding | Problem[] {
   const strategy: Strategy = withOptimizer(STRATEGIES[settings.strategy as StrategyName], settings)
   const problems = [...misplaced(strategy, settings), ...missing(strategy, settings)]
   if (problems.length > 0) return problems
   const first = BigInt(settings.initialValue ?? 1)
   const size = strategy.size && settings[strategy.size]!
   return {
+    key,
     strategy: settings.strategy as StrategyName,
     system: strategy.system,
     place: placeOf(strategy, settings, first),
@@ -196,7 +234,9 @@ export function toBinding(settings: CounterSettings): Binding | Problem[] {
     first: strategy.hasFirst ? first : undefined,
     fetchesTwice: strategy.fetchesTwice ?? false,
     yields: strategy.yields ?? false,
-    ids: settings.ids === undefined ? undefined : idColumn(settings.ids),
+    ids: settings.ids === false ? [] : [settings.ids].flat().map(idColumn),
+    sentinels: (settings.sentinels ?? []).map(BigInt),
+    isUnproven: settings.proved === false,
   }
 }
 
@@ -242,7 +282,7 @@ function placeOf(
 /** Settings that the strategy does not use. They are a mistake, so they are refused. */
 function misplaced(strategy: Strategy, settings: CounterSettings): Problem[] {
   const { kinds, segments, size } = strategy
-  const used = new Set<string>(['strategy', 'maxId', 'ids'])
+  const used = new Set<string>(['strategy', 'maxId', 'ids', 'sentinels', 'proved'])
   if (kinds.includes('sequence')) used.add('sequence')
   if (kinds.includes('row')) for (const name of ['table', 'column', 'where']) used.add(name)
   if (segments)

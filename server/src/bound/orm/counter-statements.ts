@@ -1,14 +1,11 @@
 /**
- * The statements that read, move and raise an ORM's counter. Guarantees that the counter only moves
- * up, by whole blocks, never past what the id column can store, and that nobody else gets a value
- * that was taken here. A sequence does not roll back: a transaction that fails leaves a gap.
+ * The statements that read and raise an ORM's counter, and how messages name it. Guarantees that
+ * the counter only moves up.
  */
 
 import type { Query } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
-import { type Span, sizeOf } from '../../ledger/number-line.js'
-import { toSpans } from '../../ledger/stock.js'
-import { idsOf, lastValue, valueAbove } from './blocks.js'
+import { valueAbove } from './blocks.js'
 import {
   type Binding,
   type Counter,
@@ -17,6 +14,7 @@ import {
   type SequencePlace,
   type TablePlace,
 } from './counter-options.js'
+import { literal, quoted } from './sql-text.js'
 
 /**
  * A sequence is moved value by value, which needs no lock. More values than this would take too
@@ -24,33 +22,10 @@ import {
  */
 const MAX_STEPS = 1_000_000n
 
-/**
- * Takes `blocks` blocks, and more until they have `ids` ids: the value that a counter starts with
- * may stand for one id, or none. Fewer, or none, where the id column ends.
- * @param floor only ids above it may come
- * @throws CounterUnusable
- */
-export async function takeBlocks(
-  query: Query,
-  binding: Counter,
-  blocks: number,
-  ids: number,
-  floor: number,
-): Promise<Span[]> {
-  const values = isSequence(binding.place)
-    ? await takeFromSequence(query, binding, binding.place, BigInt(blocks))
-    : await takeFromTable(query, binding, binding.place, BigInt(blocks))
-  const spans = toSpans(values.flatMap((value) => idsOf(binding.blocks, value) ?? []))
-  if (spans.some(([low]) => low <= floor))
-    throw new CounterUnusable(
-      `${nameOf(binding)} gave ids from ${spans[0]![0]}, but up to ${floor} may be in use: it ` +
-        'went backwards. Nothing was granted. Find out who set it back, then raise it: ' +
-        'offline-hilo-server adopt.',
-    )
-  const missing = ids - sizeOf(spans)
-  if (missing <= 0 || values.length === 0) return spans
-  const more = Math.ceil(missing / Number(binding.blocks.size))
-  return [...spans, ...(await takeBlocks(query, binding, more, missing, floor))]
+/** What raises the counter above every id in use, as it is typed. */
+export function adoptCommand({ key, ids }: Binding): string {
+  const from = ids.length > 0 ? '' : ' --from <table>.<column>'
+  return `offline-hilo-server adopt ${key.database} ${key.collection}${from} --apply`
 }
 
 /** The value that the next take gets. Where a row is missing: what its first take will get. */
@@ -67,6 +42,10 @@ export async function nextValue(
   const rows = await readRows(query, place, '')
   return (rows.length > 0 ? storedIn(place, rows) : place.start!) + place.ahead
 }
+
+/** Is there a row? A sequence has one always. */
+export const hasRow = async (query: Query, { place }: Counter): Promise<boolean> =>
+  isSequence(place) || (await readRows(query, place, '')).length > 0
 
 /**
  * Moves the counter so that its next ids are above `floor`. Only up.
@@ -94,21 +73,22 @@ export async function raiseCounter(query: Query, binding: Counter, floor: number
   else await setSequence(query, place, blocks.step, target)
 }
 
-/** Adds the first row of a counter in a table with a row per key, if it is missing. */
-export async function addFirstRow(query: Query, { place }: Counter): Promise<void> {
-  if (isSequence(place) || place.start === undefined) return
-  const { table, column, where, start, fixed } = place
-  const values = {
-    ...where,
-    [column]: String(start),
-    ...Object.fromEntries(Object.entries(fixed).map(([name, value]) => [name, String(value)])),
-  }
-  const names = Object.keys(values)
-  await query(
-    `INSERT INTO ${table} (${names.map(quoted).join(', ')})
-     VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')}) ON CONFLICT DO NOTHING`,
-    Object.values(values),
-  )
+/**
+ * Adds the first row of a counter in a table with a row per key, if it is missing.
+ * @param floor the ids of its first value are above it
+ */
+export async function addFirstRow(query: Query, counter: Counter, floor: bigint): Promise<void> {
+  const { place } = counter
+  if (isSequence(place) || place.start === undefined || (await hasRow(query, counter))) return
+  // Others may make the row at the same time. Then the higher value counts.
+  await query(raiseStatement(counter, firstValue(counter, floor)))
+}
+
+/** What the first take gets of a row that is made above `floor`. */
+export function firstValue({ place, blocks }: Counter, floor: bigint): bigint {
+  const { start = 0n, ahead } = place as TablePlace
+  const above = valueAbove(blocks, floor)
+  return floor > 0n && above > start + ahead ? above : start + ahead
 }
 
 /** One statement that raises the counter to `value` at least. It is printed for people. */
@@ -162,9 +142,6 @@ export function nameOf({ place }: Binding): string {
 export const descriptionOf = (binding: Binding): string =>
   `${binding.strategy} on ${nameOf(binding)} with ${binding.size}`
 
-/** A column or a role as SQL has it. */
-export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-
 export function conditionOf(
   { where }: TablePlace,
   firstParameter: number,
@@ -174,58 +151,6 @@ export function conditionOf(
     text: columns.length > 0 ? columns.join(' AND ') : 'true',
     parameters: Object.values(where),
   }
-}
-
-async function takeFromSequence(
-  query: Query,
-  { blocks, maxId }: Counter,
-  place: SequencePlace<Relation>,
-  count: bigint,
-): Promise<bigint[]> {
-  const end = lastValue(blocks, maxId)
-  const rows = await query<{ value: string; increment: string }>(
-    `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next FROM ${place.sequence})
-     SELECT pg_catalog.nextval($1)::text AS value, seqincrement::text AS increment
-     FROM counter, pg_catalog.pg_sequence,
-       pg_catalog.generate_series(1, least($2::bigint, ($3::bigint - next) / ${blocks.step} + 1))
-     WHERE next <= $3::bigint AND seqrelid = $1::pg_catalog.regclass`,
-    [place.sequence, String(count), String(end)],
-  )
-  if (rows.some(({ increment }) => BigInt(increment) !== blocks.step))
-    throw new CounterUnusable(
-      `Sequence ${place.sequence} moves by ${rows[0]!.increment} now, and moved by ` +
-        `${blocks.step} before. Nothing was granted.`,
-    )
-  return rows.map(({ value }) => BigInt(value)).filter((value) => value <= end)
-}
-
-async function takeFromTable(
-  query: Query,
-  { blocks, maxId }: Counter,
-  place: TablePlace<Relation>,
-  count: bigint,
-): Promise<bigint[]> {
-  const next = storedIn(place, await readRows(query, place, 'FOR UPDATE')) + place.ahead
-  const end = lastValue(blocks, maxId)
-  const values: bigint[] = []
-  for (let value = next; values.length < count && value <= end; value += blocks.step)
-    values.push(value)
-  if (values.length === 0) return []
-  const { text, parameters } = conditionOf(place, 2)
-  const column = quoted(place.column)
-  const moved = String(next - place.ahead + BigInt(values.length) * blocks.step)
-  const [row] = await query<{ stored: string }>(
-    `UPDATE ${place.table} SET ${column} = $1 WHERE ${text} RETURNING ${column}::text
-     AS stored`,
-    [moved, ...parameters],
-  )
-  // guard: H20 a counter in a table gives nothing unless it moves
-  if (row?.stored !== moved)
-    throw new CounterUnusable(
-      `${place.table}.${place.column} was to become ${moved}, and is ${row?.stored ?? 'not'} ` +
-        'after the update: a trigger of the table is in the way. Nothing was granted.',
-    )
-  return values
 }
 
 async function setSequence(
@@ -254,10 +179,10 @@ async function setSequence(
 }
 
 /** The next value as SQL over the sequence's own row. */
-const nextOf = (step: bigint): string =>
+export const nextOf = (step: bigint): string =>
   `CASE WHEN is_called THEN last_value + ${step} ELSE last_value END`
 
-const readRows = (
+export const readRows = (
   query: Query,
   place: TablePlace<Relation>,
   lock: string,
@@ -270,7 +195,7 @@ const readRows = (
   )
 }
 
-function storedIn(place: TablePlace, rows: readonly { stored: string | null }[]): bigint {
+export function storedIn(place: TablePlace, rows: readonly { stored: string | null }[]): bigint {
   const [row] = rows
   if (rows.length !== 1 || !row?.stored || !isWhole(row.stored)) {
     const found =
@@ -284,6 +209,3 @@ function storedIn(place: TablePlace, rows: readonly { stored: string | null }[])
 
 /** A numeric column may hold 5.5, or NaN. */
 export const isWhole = (stored: string): boolean => /^-?\d+$/.test(stored)
-
-export const literal = (value: string | number): string =>
-  typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`

@@ -12,24 +12,28 @@ import {
 import type { OrmCounters, Query, Schemas, SqlDatabase } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
-import { above } from '../../ledger/number-line.js'
+import { above, type Span } from '../../ledger/number-line.js'
 import { putSetting } from '../../sql/meta.js'
 import { readSpans, writeSpans } from '../../sql/tables.js'
 import { Pacer } from '../../upstream/refill.js'
+import type { Tell } from '../cautions.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
-import { idProblems, problemsOf } from './checks.js'
+import { highestIn, idProblems, problemsOf, shapeProblems } from './checks.js'
 import { type Binding, type Counter, isSequence, type Relation } from './counter-options.js'
 import {
   addFirstRow,
   descriptionOf,
+  hasRow,
   nameOf,
   nextValue,
   raiseCounter,
-  takeBlocks,
 } from './counter-statements.js'
 import { findCounter, findRelation } from './relations.js'
+import { columnsOf, isProven, proveCommand, unprovenProblems } from './remembered-proof.js'
 import { STRATEGIES } from './strategies.js'
+import { takeBlocks } from './take-blocks.js'
+import { type UsedRange, usedOf } from './used-ids.js'
 
 /**
  * Other takers of some counters give up when they lose too many races. There, takes that follow
@@ -43,9 +47,11 @@ const OF_THE_COUNTER = /^(22|23|42)/
 /** SQLSTATE of a text that a column of another type does not take: a key's column. */
 const OTHER_TYPE = '22P02'
 
-function ormCounters(ledger: string, bindings: Bindings<Relation>): OrmCounters {
+function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): OrmCounters {
   const checked = new WeakMap<Query, Set<Counter>>()
   const pacers = new Map<Counter, Pacer>()
+  /** Counters that blocks were taken from. */
+  const begun = new Set<Counter>()
 
   async function usable(query: Query, key: CollectionKey): Promise<Counter> {
     const bound = bindings.get(bindingKey(key)) as Bound<Relation> & { authority: 'counter' }
@@ -53,10 +59,25 @@ function ormCounters(ledger: string, bindings: Bindings<Relation>): OrmCounters 
     const done = checked.get(query) ?? new Set()
     checked.set(query, done)
     if (done.has(counter)) return counter
-    const problems = await counterProblems(query, ledger, key, counter, false)
+    const problems = await counterProblems(query, ledger, counter, false)
     if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
     done.add(counter)
     return counter
+  }
+
+  /** Before the first block: rows may have come since the start. */
+  async function refuseUnproven(query: Query, binding: Counter): Promise<void> {
+    if (begun.has(binding)) return
+    const highWater = await highWaterOf(query, ledger, binding.key)
+    if (highWater > 0) {
+      begun.add(binding)
+      return
+    }
+    const problems = await explained(binding, () =>
+      unprovenProblems(query, ledger, binding, highWater),
+    )
+    // guard: H20 a binding that nobody has proved takes no first block where the table has ids
+    if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
   }
 
   /** How many blocks to take when `blocks` are needed. */
@@ -67,8 +88,16 @@ function ormCounters(ledger: string, bindings: Bindings<Relation>): OrmCounters 
     return pacer.take(blocks, performance.now())
   }
 
+  /** Spans of the stock of which the back end has ids. */
+  async function usedStock(query: Query, binding: Counter, stock: readonly Span[]) {
+    const ranges = stock.map(([low, high]) => ({ low: BigInt(low), high: BigInt(high) }))
+    const used = await explained(binding, () => usedOf(query, binding.ids, ranges))
+    for (const range of used) tell(usedText(binding, range, 'are granted to nobody'))
+    return used.map(({ low, high }): Span => [Number(low), Number(high)])
+  }
+
   return {
-    async answer(query, { raiseTo: least, raiseBy, above, missing, ...key }) {
+    async answer(query, { raiseTo: least, raiseBy, above, stock, missing, ...key }) {
       const binding = await usable(query, key)
       const raiseTo =
         raiseBy === undefined
@@ -77,29 +106,24 @@ function ormCounters(ledger: string, bindings: Bindings<Relation>): OrmCounters 
       const isAtEnd = raiseTo !== undefined && !hasIdsAbove(binding, raiseTo)
       if (raiseTo !== undefined && !isAtEnd)
         await explained(binding, () => raiseCounter(query, binding, raiseTo))
-      if (missing === 0 || !hasIdsAbove(binding, above)) return { fresh: [], isAtEnd }
-      // guard: H20 ids that are in the table already are not granted
-      await refuseContradiction(query, ledger, binding, key)
-      const count = paced(binding, Math.ceil(missing / Number(binding.blocks.size)))
-      return {
-        fresh: await explained(binding, () => takeBlocks(query, binding, count, missing, above)),
-        isAtEnd,
-      }
+      const used = await usedStock(query, binding, stock)
+      const wanted = missing(used)
+      if (wanted === 0 || !hasIdsAbove(binding, above)) return { fresh: [], used, isAtEnd }
+      await refuseUnproven(query, binding)
+      const count = paced(binding, Math.ceil(wanted / Number(binding.blocks.size)))
+      const taken = await explained(binding, () => takeBlocks(query, binding, count, wanted, above))
+      for (const range of taken.used) tell(usedText(binding, range, 'were passed over'))
+      return { fresh: taken.fresh, used, isAtEnd }
     },
   }
 }
 
-async function refuseContradiction(
-  query: Query,
-  ledger: string,
-  binding: Counter,
-  key: CollectionKey,
-): Promise<void> {
-  if (binding.ids === undefined) return
-  const highWater = await highWaterOf(query, ledger, key)
-  const problems = await explained(binding, () => idProblems(query, binding, highWater))
-  if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
-}
+/** What an operator hears of numbers that are in use although nobody was granted them. */
+const usedText = (binding: Counter, { low, high, id, column }: UsedRange, fate: string): string =>
+  `${bindingKey(binding.key)}: ${column} has ${id} already, so ${low} to ${high} ${fate}. They ` +
+  `came from ${nameOf(binding)} as if they were free. Find out who made that row. If the back ` +
+  'end did, strategy or size are wrong, or the counter was set back: stop this server, and ' +
+  'correct that.'
 
 /** The highest id that a counter has given. */
 async function lastIdOf(query: Query, binding: Counter): Promise<number> {
@@ -115,11 +139,10 @@ const hasIdsAbove = ({ blocks, maxId }: Binding, floor: number): boolean =>
 async function counterProblems(
   query: Query,
   ledger: string | undefined,
-  key: CollectionKey,
   binding: Counter,
   isFirst: boolean,
 ): Promise<string[]> {
-  const highWater = await highWaterOf(query, ledger, key)
+  const highWater = await highWaterOf(query, ledger, binding.key)
   return explained(binding, () => problemsOf(query, binding, highWater, isFirst))
 }
 
@@ -202,7 +225,7 @@ export async function examine(
       })
       // guard: H31 the ledger remembers a counter with its schema
       found.set(name, { ...bound, counter, description: descriptionOf(counter) })
-      const wrong = await counterProblems(query, ledger, bound, counter, isFirst)
+      const wrong = await startProblems(query, ledger, counter, isFirst)
       problems.push(...wrong.map((problem) => `${name}: ${problem}`))
     } catch (error) {
       if (!(error instanceof CounterUnusable)) throw error
@@ -212,6 +235,56 @@ export async function examine(
   const changed = changedBindings(found, await rememberedBindings(query, ledger))
   return { bindings: found, problems: [...changed, ...problems] }
 }
+
+/** Above it nobody has an id: neither the back end's tables nor the ledger. */
+export async function floorOf(
+  query: Query,
+  ledger: string | undefined,
+  counter: Counter,
+): Promise<bigint> {
+  const highest = await highestIn(query, counter.ids, counter.sentinels)
+  const highWater = BigInt(await highWaterOf(query, ledger, counter.key))
+  return highest !== undefined && highest.id > highWater ? highest.id : highWater
+}
+
+const endProblems = ({ blocks, maxId }: Counter, floor: bigint): string[] =>
+  valueAbove(blocks, floor) <= lastValue(blocks, maxId)
+    ? []
+    : [`No block is left above ${floor}: the id column ends at ${maxId} (maxId).`]
+
+/** What is wrong with a counter at the start, also by the highest id in the tables. */
+async function startProblems(
+  query: Query,
+  ledger: string | undefined,
+  counter: Counter,
+  isFirst: boolean,
+): Promise<string[]> {
+  const shape = await explained(counter, () => shapeProblems(query, counter, isFirst))
+  if (shape.length > 0) return shape
+  // A row that is to be made begins above all that is there.
+  if (!(await hasRow(query, counter)))
+    return explained(counter, async () =>
+      endProblems(counter, await floorOf(query, ledger, counter)),
+    )
+  const problems = await counterProblems(query, ledger, counter, isFirst)
+  if (problems.length > 0) return problems
+  const highWater = await highWaterOf(query, ledger, counter.key)
+  return explained(counter, () => idProblems(query, counter, highWater))
+}
+
+const countersIn = (bindings: Bindings<Relation>) =>
+  [...bindings].flatMap(([name, bound]) =>
+    bound.authority === 'counter' ? [[name, bound] as const] : [],
+  )
+
+/** What an operator hears at the start. */
+const unprovenText = (counter: Counter): string =>
+  `nobody has seen that ${counter.system} makes its ids as configured: ` +
+  `${descriptionOf(counter)}. ` +
+  (counter.ids.length === 0
+    ? 'Nobody can look, because `ids` is false.'
+    : `Nothing in ${columnsOf(counter)} contradicts it, and that is no proof. ` +
+      `${proveCommand(counter)} proves it, while the back end stores a few records.`)
 
 /** By `bindingKey`. None where there is no ledger yet. */
 async function rememberedBindings(
@@ -235,6 +308,7 @@ export interface Started {
 /**
  * The ledger begins to use these bindings, and remembers them.
  * @param isFirst makes the rows that are missing
+ * @param tell hears what to look at from now on
  * @throws Error with every problem
  */
 export async function startBindings(
@@ -242,18 +316,39 @@ export async function startBindings(
   schemas: Schemas & { ledger: string },
   configured: Bindings,
   isFirst: boolean,
+  tell: Tell,
 ): Promise<Started> {
   const { query } = database
   const prepare = async (counter: Binding) => {
     if (isFirst) await createTextbookTable(database, schemas, counter)
   }
   const { bindings, problems } = await examine(query, schemas, configured, isFirst, prepare)
+  for (const [name, { counter }] of countersIn(bindings)) {
+    if (problems.some((problem) => problem.startsWith(`${name}:`))) continue
+    const highWater = await highWaterOf(query, schemas.ledger, counter.key)
+    // guard: H20 a binding that nobody has proved is refused where the table has ids
+    const unproven = await unprovenProblems(query, schemas.ledger, counter, highWater)
+    problems.push(...unproven.map((problem) => `${name}: ${problem}`))
+  }
   refuseBindings(problems)
+  for (const [name, { counter }] of countersIn(bindings))
+    if (!(await isProven(query, schemas.ledger, counter))) tell(`${name}: ${unprovenText(counter)}`)
   for (const bound of bindings.values()) {
-    if (isFirst && bound.authority === 'counter') await addFirstRow(query, bound.counter)
+    if (isFirst && bound.authority === 'counter')
+      await addFirstRow(query, bound.counter, await floorOf(query, schemas.ledger, bound.counter))
     await rememberBinding(query, schemas.ledger, bound)
   }
-  return { bindings, counters: ormCounters(schemas.ledger, bindings) }
+  return { bindings, counters: ormCounters(schemas.ledger, bindings, tell) }
+}
+
+/** Does the ledger remember another binding of the collection? */
+export async function isRememberedOtherwise(
+  query: Query,
+  ledger: string,
+  bound: Bound,
+): Promise<boolean> {
+  const before = (await rememberedBindings(query, ledger)).get(bindingKey(bound))
+  return before !== undefined && before !== bound.description
 }
 
 export async function rememberBinding(query: Query, ledger: string, bound: Bound): Promise<void> {

@@ -5,7 +5,13 @@
  */
 import type { Query } from '../../ledger/counter-port.js'
 import { CounterUnusable } from '../../ledger/errors.js'
-import { type Binding, type Counter, isSequence, type Relation } from './counter-options.js'
+import {
+  type Binding,
+  type Counter,
+  type IdColumn,
+  isSequence,
+  type Relation,
+} from './counter-options.js'
 
 /** Not among temporary tables, which are others in each session. */
 // guard: H31 a counter is named with its schema
@@ -53,6 +59,18 @@ export async function mustFind(
   )
 }
 
+/** @throws CounterUnusable when a table is not there */
+export async function findColumns(
+  query: Query,
+  path: readonly string[],
+  columns: readonly IdColumn[],
+): Promise<IdColumn<Relation>[]> {
+  const found: IdColumn<Relation>[] = []
+  for (const { table, column } of columns)
+    found.push({ table: await mustFind(query, path, 'table', table), column })
+  return found
+}
+
 /** @throws CounterUnusable when a table or sequence of the binding is not there */
 export async function findCounter(
   query: Query,
@@ -65,6 +83,6 @@ export async function findCounter(
     place: isSequence(place)
       ? { sequence: await mustFind(query, path, 'sequence', place.sequence) }
       : { ...place, table: await mustFind(query, path, 'table', place.table) },
-    ids: ids && { ...ids, table: await mustFind(query, path, 'table', ids.table) },
+    ids: await findColumns(query, path, ids),
   }
 }

@@ -2,7 +2,8 @@
 import type { Query } from '../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Counter, Relation, SequencePlace } from './counter-options.js'
-import { quoted } from './counter-statements.js'
+import { adoptCommand } from './counter-statements.js'
+import { quoted } from './sql-text.js'
 
 interface SequenceFacts {
   kind: string
@@ -46,8 +47,10 @@ export async function sequenceProblems(
     problems.push(
       `Sequence ${name} moves by ${found.increment}, but ${strategy} with ${size} needs it to ` +
         `move by ${blocks.step}: blocks would overlap or leave gaps. ` +
-        `Find out what ${system} is configured with, and correct strategy or ` +
-        `${size.split(' ')[0]} here. Leave the sequence as it is: ${system} counts by it.`,
+        `Find out what ${system} is configured with. If it is something else, correct strategy ` +
+        `or ${size.split(' ')[0]} here, and leave the sequence as it is. If it is just that, the ` +
+        `sequence is the fault, for ${system}, too. Stop the back end, then: ALTER SEQUENCE ` +
+        `${name} INCREMENT BY ${blocks.step}; then ${adoptCommand(binding)}.`,
     )
   if (found.cycle)
     problems.push(

@@ -5,8 +5,9 @@
 import type { Query } from '../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Counter, Relation, TablePlace } from './counter-options.js'
-import { conditionOf, isWhole, literal, nameOf, quoted } from './counter-statements.js'
+import { conditionOf, isWhole, nameOf } from './counter-statements.js'
 import { wrongText } from './sequence-checks.js'
+import { literal, quoted } from './sql-text.js'
 
 interface ColumnFacts {
   kind: string
@@ -205,7 +206,8 @@ async function missingRowText(
   return (
     `${missing} Set ${key.setting} to the key that ${system} uses: ${key.keyIs}. Another key ` +
     `would be a second counter, with the same ids. If ${system} has made no id yet, let it make ` +
-    'one; or start once with --first, which makes the row under exactly this key.'
+    'one; or start once with --first, which makes the row under exactly this key, above the ' +
+    'highest id.'
   )
 }
 
