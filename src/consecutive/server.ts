@@ -17,7 +17,10 @@ import { CHECK_ADDRESS, requester, type ServerAddress } from '../source/http.js'
 import { isDay } from './ranges.js'
 
 export interface SeriesServer {
-  /** @throws HiloError `server-unreachable`, `no-hilo-server`, `server-refused`, `invalid-response` */
+  /**
+   * @throws HiloError `server-unreachable`, `no-hilo-server`, `server-refused`,
+   * `invalid-response`
+   */
   begin(request: SeriesRequest): Promise<SeriesAnswer>
   /** @throws HiloError as `begin` */
   checkIn(request: SeriesCheckInRequest): Promise<SeriesCheckInAnswer>
