@@ -1,7 +1,7 @@
 /** A till without a browser: final ids from a SQLite file, and an orderly end. */
 import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
-import { createHilo } from 'offline-hilo'
+import { createHilo, HiloError } from 'offline-hilo'
 import { sqliteStore } from 'offline-hilo/sqlite'
 
 const database = new DatabaseSync('ids.db')
@@ -15,8 +15,11 @@ const hilo = createHilo({
 const till = createServer((_, response) => {
   hilo.nextId('receipts').then(
     (id) => response.end(id),
-    // For example 'exhausted': no id is left, and there is no network.
-    (error) => response.writeHead(503).end(error.message),
+    (error) => {
+      console.error(error)
+      // For example, no id is left, and there is no network.
+      response.writeHead(503).end(HiloError.forUser(error))
+    },
   )
 })
 till.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () =>

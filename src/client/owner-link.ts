@@ -199,8 +199,8 @@ function whyNowhere(): string {
     return "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
   return navigator?.onLine === false
     ? 'There is no network, and the service worker has to store its files, too.'
-    : 'Check that its files are served, as JavaScript, and that the content security policy allows ' +
-        'them (worker-src, script-src).'
+    : 'Check that its files are served, as JavaScript, and that the content security policy ' +
+        'allows them (worker-src, script-src).'
 }
 
 const ignore = (): void => {}

@@ -219,8 +219,8 @@ const deadlineOf = (timeout: number): number =>
 const tooLate = (timeout: number): HiloError =>
   new HiloError(
     'timeout',
-    `No id came within ${timeout} ms; none was used up. The server or the storage does not answer: ` +
-      'check that the server runs, and try again.',
+    `No id came within ${timeout} ms; none was used up. The server or the storage does not ` +
+      'answer: check that the server runs, and try again.',
   )
 
 const aborted = (signal: AbortSignal): HiloError =>

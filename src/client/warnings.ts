@@ -60,7 +60,7 @@ function noWorker(cause: unknown): string {
   const why =
     cause instanceof Error
       ? cause.message.replace(/\.?$/, '.')
-      : 'its file did not load, or it does not answer. Is the file there, as JavaScript and not as ' +
-        'HTML? Does the content security policy allow it (worker-src)?'
+      : 'its file did not load, or it does not answer. Is the file there, as JavaScript and not ' +
+        'as HTML? Does the content security policy allow it (worker-src)?'
   return `no worker runs, so this page makes ids itself: ${why} See docs/bundlers.md.`
 }

@@ -94,10 +94,10 @@ export interface Consecutive {
    * UTF-8. `signal` ends the call; a number that was taken stays with its key. With a chain,
    * `content` is what is on the document, as JSON has it, and `kind` what the app calls it
    * @throws HiloError `server-unreachable`, `no-hilo-server` without a series; `server-refused`
-   * without a series, or while the server refuses this device; `other-ledger` once another ledger has answered;
-   * `storage-failed`, `outdated`, `closed`, `aborted`; `exhausted` where its ranges have no number
-   * left; `invalid-argument` for a key that was cancelled, or where this device has another series
-   * than the option `series` says
+   * without a series, or while the server refuses this device; `other-ledger` once another ledger
+   * has answered; `storage-failed`, `outdated`, `closed`, `aborted`; `exhausted` where its ranges
+   * have no number left; `invalid-argument` for a key that was cancelled, or where this device has
+   * another series than the option `series` says
    */
   next(options: {
     key: string
@@ -151,8 +151,8 @@ export interface Consecutive {
   /**
    * Gets the series before the first number is needed: from then on numbers are made offline.
    * @throws HiloError `server-unreachable`, `no-hilo-server`, `server-refused`; `other-ledger` once
-   * another ledger has answered; `invalid-argument` where this device has another series than the option `series`
-   * says
+   * another ledger has answered; `invalid-argument` where this device has another series than the
+   * option `series` says
    */
   prepare(): Promise<HeldSeries>
   /** The series that the next number is made in. Undefined: the server has to give one first. */

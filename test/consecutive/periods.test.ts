@@ -123,15 +123,15 @@ describe('a series', () => {
     expect(await registry()).toMatchObject([{ series: 'T3', periods }])
   })
 
-  test('has a name that no other device gets, and the refusal says who has it', async () => {
+  test('has a name that no other device gets, and the refusal does not say who has it', async () => {
     const series = { series: 'T3', device: 'Till 3' }
     const { receipts } = openTill(shop, { series })
     expect(await receipts.prepare()).toEqual({ series: 'T3', last: 0, made: 0, told: 0 })
     expect(await receipts.prepare()).toMatchObject({ series: 'T3' })
     const other = openTill(shop, { name: newName(), series: { series: 'T3' } }).receipts
-    await expect(other.prepare()).rejects.toEqual(
-      refusal('server-refused', "The series T3 of 'receipts' is not free: Till 3 has it since"),
-    )
+    const error = await other.prepare().catch((thrown) => thrown)
+    expect(error).toEqual(refusal('server-refused', 'The series T3 of \'receipts\' is not free'))
+    expect(error.message).not.toContain('Till 3')
     await expect(other.next({ key: 'a' })).rejects.toEqual(refusal('server-refused', 'T3'))
     const third = openTill(shop, { name: newName() }).receipts
     expect(await idsOf(third, 'a')).toEqual(['B-000001'])

@@ -1,5 +1,5 @@
 // The page: makes orders, online or offline, each with its final id at once.
-import { createHilo } from '/offline-hilo/client/index.js'
+import { createHilo, HiloError } from '/offline-hilo/client/index.js'
 import { allOrders, storeOrders } from '/orders.js'
 import { trySending } from '/sending.js'
 
@@ -18,8 +18,9 @@ form.addEventListener('submit', async (event) => {
     form.reset()
     problem.textContent = ''
   } catch (error) {
-    // For example 'exhausted': no id is left, and there is no network.
-    problem.textContent = error.message
+    console.error(error)
+    // What was typed stays. For example, no id is left, and there is no network.
+    problem.textContent = HiloError.forUser(error)
   }
   await show()
   sync()

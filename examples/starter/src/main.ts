@@ -1,4 +1,5 @@
 import { liveQuery } from 'dexie'
+import { HiloError } from 'offline-hilo'
 import { addOrder, listOrders } from './db'
 import { hilo } from './hilo'
 import { keepSending, trySending } from './outbox'
@@ -16,8 +17,9 @@ form.addEventListener('submit', async (event) => {
     form.reset()
     problem.textContent = ''
   } catch (error) {
-    // For example 'exhausted': no id is left, and there is no network.
-    problem.textContent = (error as Error).message
+    console.error(error)
+    // What was typed stays. For example, no id is left, and there is no network.
+    problem.textContent = HiloError.forUser(error)
   }
   trySending()
 })

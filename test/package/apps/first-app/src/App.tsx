@@ -14,9 +14,9 @@ export default function App() {
       setOrders((before) => [...before, id])
       setProblem('')
     } catch (error) {
-      // For example 'exhausted': no id is left, and there is no network.
-      if (!(error instanceof HiloError)) throw error
-      setProblem(error.message)
+      console.error(error)
+      // For example, no id is left, and there is no network.
+      setProblem(HiloError.forUser(error))
     }
   }
 

@@ -1,6 +1,7 @@
 import { useLiveQuery } from 'dexie-react-hooks'
+import { HiloError } from 'offline-hilo'
 import { useHiloStatus } from 'offline-hilo/react'
-import { useEffect, useState } from 'react'
+import { type SubmitEvent, useEffect, useState } from 'react'
 import { addOrder, listOrders } from './db'
 import { hilo } from './hilo'
 import { keepSending, trySending } from './outbox'
@@ -11,20 +12,24 @@ export default function App() {
   const [problem, setProblem] = useState('')
   useEffect(keepSending, [])
 
-  async function order(form: FormData) {
+  async function order(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault()
+    const form = event.currentTarget
     try {
-      await addOrder(String(form.get('customer')))
+      await addOrder(String(new FormData(form).get('customer')))
+      form.reset()
       setProblem('')
     } catch (error) {
-      // For example 'exhausted': no id is left, and there is no network.
-      setProblem((error as Error).message)
+      console.error(error)
+      // What was typed stays. For example, no id is left, and there is no network.
+      setProblem(HiloError.forUser(error))
     }
     trySending()
   }
 
   return (
     <main>
-      <form action={order}>
+      <form onSubmit={order}>
         <label>
           Customer <input name="customer" required />
         </label>
