@@ -14,7 +14,7 @@ export interface Limits {
  */
 export const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'page', file: 'client/index.js', budget: 16.65 * kB, goal: 11.9 * kB },
-  { name: 'worker', file: 'worker/entry.js', budget: 22.2 * kB, goal: 14.8 * kB },
+  { name: 'worker', file: 'worker/entry.js', budget: 22.35 * kB, goal: 14.8 * kB },
   { name: 'inspector', file: 'inspector/index.js', budget: 9 * kB },
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
@@ -27,6 +27,6 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
 
 /** Without the packages that each depends on. The browser package depends on none. */
 export const INSTALLED = [
-  { ...BROWSER_PACKAGE, budget: 1004 * kB },
+  { ...BROWSER_PACKAGE, budget: 1006 * kB },
   { ...SERVER_PACKAGE, budget: 625 * kB },
 ]
