@@ -225,7 +225,8 @@ export class PageLeases {
 
   #canSend(): boolean {
     const { isOnline, pageExit } = this.#context
-    return isOnline() && pageExit.sender !== undefined
+    // What is sent in vain is of no use before the next check-in.
+    return isOnline() && pageExit.sender !== undefined && this.view?.isReachable !== false
   }
 
   #mayGiveBack(): boolean {

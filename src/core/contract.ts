@@ -123,7 +123,7 @@ export interface DeviceView {
   failure?: Failure
   /** What became of the stored ranges: new ones are claimed, so no caller is refused for it. */
   notice?: Failure
-  /** No, if the last claim got no answer. */
+  /** No, if the last claim or check-in got no answer. */
   isReachable: boolean
   storage: StorageKind
 }

@@ -81,7 +81,7 @@ export interface ReturnManyRequest {
   returns: ReturnedRange[]
 }
 
-export interface ReturnedRange {
+interface ReturnedRange {
   tag: string
   end: number
   last: number

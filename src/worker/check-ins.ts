@@ -6,6 +6,7 @@
 
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../core/check-in.js'
 import { type HeardLedger, HiloError, toFailure } from '../core/errors.js'
+import { isNoAnswer } from '../core/failures.js'
 import { hear } from '../core/ledger.js'
 import { type CheckInRequest, MOST_TOKENS } from '../core/wire.js'
 import type { CollectionContext, OwnerContext } from './context.js'
@@ -24,6 +25,8 @@ interface Begun {
 }
 
 export class CheckIns {
+  /** Did the last check-in get an answer, or a request after it? */
+  isAnswered = true
   readonly #owner: OwnerContext
   /** Of the database, on this device. */
   readonly #name: string
@@ -205,9 +208,11 @@ export class CheckIns {
       ...(ledgers && { ledgers }),
     })
     const answer = await asked.catch(async (error: HiloError) => {
+      if (isNoAnswer(toFailure(error, 'server-unreachable'))) this.#hearNothing()
       if (error.ledger) await this.#hear({ ...error.ledger, follows: ledgers?.[error.ledger.tag] })
       throw error
     })
+    this.isAnswered = true
     let at = 0
     for (const { context, request } of together) {
       const grants = answer.grants.slice(at, at + request.grants.length)
@@ -225,6 +230,13 @@ export class CheckIns {
       context.notify()
     }
     this.#begun.delete(request.id)
+  }
+
+  /** Pages send nothing to a server that does not answer. */
+  #hearNothing(): void {
+    if (!this.isAnswered) return
+    this.isAnswered = false
+    for (const each of this.#members) each.notify()
   }
 
   /** What one answer says is heard in all collections of the database. */

@@ -228,6 +228,7 @@ export class Claims {
    */
   async #add(claim: DeviceClaim, grant: GrantedRange, want: number, isNew = true): Promise<void> {
     const { owner, checkIn, updateAndLease } = this.#context
+    this.#context.wasAnswered()
     const error = await updateAndLease((before) => {
       // guard: H34 a grant is heard before it is used, also one that comes late
       const heard = hear(

@@ -96,6 +96,9 @@ export class OwnedCollection {
       reportIn: () => this.#reportIn,
       checkIn: () => checkIns.ask(this.context),
       asks: (state) => (this.#mayAsk || this.#isAsking) && this.#hasToAsk(state),
+      wasAnswered() {
+        checkIns.isAnswered = true
+      },
       notify: () => this.#notify(),
     }
     this.#claims = new Claims(this.context, requests, (missing) => {
@@ -277,7 +280,7 @@ export class OwnedCollection {
       ...this.#shared,
       order: this.#owner.nextView(),
       isClaiming: this.#claims.isUnderWay,
-      isReachable: !failure || !isNoAnswer(failure),
+      isReachable: this.checkIns.isAnswered && !(failure && isNoAnswer(failure)),
       storage: this.#owner.storageKind(),
       ...(failure && { failure }),
       ...(notice && { notice }),

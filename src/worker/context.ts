@@ -45,6 +45,8 @@ export interface CollectionContext {
   asks(state: DeviceState): boolean
   /** Sends the check-in that is stored, now. Resolves when it was answered or has failed. */
   checkIn(): Promise<void>
+  /** The server has answered a claim. */
+  wasAnswered(): void
   /** The status of the collection has changed. */
   notify(): void
 }

@@ -3,11 +3,13 @@
  * are told why not.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Hilo } from '../../src/client/hilo.js'
 import { HiloError } from '../../src/core/errors.js'
 import { TOO_MANY } from '../../src/core/wire.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { eventually } from '../support/eventually.js'
-import { errorOf, newShop, refusal, type Shop } from '../support/shop.js'
+import { FakePage } from '../support/page.js'
+import { errorOf, newShop, quiet, refusal, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -355,4 +357,52 @@ test('release gives back what other collections hold that this page has not used
   expect([await shop.max('orders'), await shop.max('invoices')]).toEqual([1, 3])
   expect(Object.keys(hilo.status().collections)).toEqual([])
   expect(await shop.open().hilo.nextId('orders', { database: 'Other' })).toBe('orders/2-A')
+})
+
+describe('a device with more than its reserve, offline while the browser says that it is online', () => {
+  async function withSurplus() {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 1_000)
+    await hilo.reserve('orders', 32)
+    await quiet()
+    await hilo.close()
+    await quiet()
+  }
+  /** After its first id, the page has come to rest. */
+  const availableIn = async (hilo: Hilo) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    await hilo.nextId('orders')
+    await quiet()
+    await vi.advanceTimersByTimeAsync(2_000)
+    vi.useRealTimers()
+    await quiet()
+    return hilo.status('orders').available
+  }
+
+  test('shows after a reload as many ids as before', async () => {
+    await withSurplus()
+    shop.isDown = true
+    const { hilo, page } = shop.open()
+    const before = await availableIn(hilo)
+    expect(hilo.status().online).toBe(false)
+    page.leave()
+    await quiet()
+    expect(await availableIn(shop.openIn(new FakePage()))).toBe(before - 1)
+  })
+
+  test('gives them back when it is left once the server has answered again', async () => {
+    await withSurplus()
+    shop.isDown = true
+    const { hilo, page } = shop.open()
+    await availableIn(hilo)
+    shop.isDown = false
+    page.enter()
+    hilo.goOnline()
+    await availableIn(hilo)
+    expect(hilo.status().online).toBe(true)
+    shop.requests.length = 0
+    page.leave()
+    await quiet()
+    expect(shop.requests.map(({ action }) => action)).toContain('return')
+  })
 })

@@ -130,7 +130,7 @@ describe('a series', () => {
     expect(await receipts.prepare()).toMatchObject({ series: 'T3' })
     const other = openTill(shop, { name: newName(), series: { series: 'T3' } }).receipts
     const error = await other.prepare().catch((thrown) => thrown)
-    expect(error).toEqual(refusal('server-refused', 'The series T3 of \'receipts\' is not free'))
+    expect(error).toEqual(refusal('server-refused', "The series T3 of 'receipts' is not free"))
     expect(error.message).not.toContain('Till 3')
     await expect(other.next({ key: 'a' })).rejects.toEqual(refusal('server-refused', 'T3'))
     const third = openTill(shop, { name: newName() }).receipts

@@ -47,7 +47,7 @@ export interface NextQuery extends WantedRange {
 }
 
 /** `[last + 1, end]` comes back, under the grant's token or as RavenDB's clients return it. */
-export interface ReturnedRange {
+interface ReturnedRange {
   collection: string
   end: number
   last: number
