@@ -7,8 +7,8 @@ export interface VerifiedChain {
   /** The series, or empty: the chain is the device's. */
   chain: string
   count: number
-  /** Keep it elsewhere: only that shows later that the end of a chain has gone. */
-  last?: { at: number; hash: string }
+  /** Keep it elsewhere, and give it to `verify({ known })`: only that shows a missing end. */
+  last?: Known
 }
 
 /**
@@ -52,7 +52,7 @@ export async function verified(
   )) {
     const ofChain = links.filter((link) => link.chain === chain)
     const { at, hash } = ofChain.at(-1) ?? {}
-    const last = at !== undefined && hash !== undefined && { last: { at, hash } }
+    const last = at !== undefined && hash !== undefined && { last: { chain, at, hash } }
     chains.push({ chain, count: ofChain.length, ...last })
     const marks = [...named, ...(known ? [{ ...known, isKnown: true }] : [])]
     const found = [

@@ -19,6 +19,7 @@ import {
   checkBy,
   checkCall,
   checkKey,
+  checkKnown,
   checkMark,
   checkReason,
   checkSeriesOptions,
@@ -114,8 +115,8 @@ export interface Consecutive {
   record(options: { key: string; kind: string; content?: unknown }): Promise<ChainedRecord>
   /**
    * Checks the chains that are stored here, and names the first record that does not fit.
-   * @param options `known` is a link that was kept elsewhere
-   * @throws HiloError `invalid-argument` without a chain
+   * @param options `known` is a link that was kept elsewhere, such as `last` of what this returned
+   * @throws HiloError `invalid-argument` without a chain, or when `known` is no link
    */
   verify(options?: { known?: Known }): Promise<Verified>
   /**
@@ -346,7 +347,7 @@ function methodsOf(
     async verify(options) {
       closing.throwIfAborted()
       const { known } = checkCall(options, 'known')
-      return chainIn(chain).verify(await stored(), known)
+      return chainIn(chain).verify(await stored(), known && checkKnown(known))
     },
     async export(head) {
       closing.throwIfAborted()

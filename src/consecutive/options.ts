@@ -5,6 +5,7 @@ import type { NumberRange } from '../core/series-store.js'
 import { utf8Length } from '../core/utf8.js'
 import { MAX_NAME_BYTES, MAX_PERIOD_BYTES, MAX_REASON_BYTES, SERIES_NAME } from '../core/wire.js'
 import type { Chain } from './chain.js'
+import type { Known } from './chain-verify.js'
 import type { Sealed } from './links.js'
 import type { Holder } from './online.js'
 import { isDay, type Ranges } from './ranges.js'
@@ -307,6 +308,18 @@ export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KE
 /** @throws HiloError `invalid-argument` */
 export const checkReason = (reason: unknown): string =>
   checkText('a reason', reason, MAX_REASON_BYTES)
+
+/** @throws HiloError `invalid-argument` */
+export function checkKnown(known: Known): Known {
+  const { chain, at, hash } = Object(known) as Partial<Known>
+  must(
+    typeof chain === 'string' && isCount(at) && typeof hash === 'string',
+    '`known` is one link: { chain, at, hash }, with the series as `chain`, or an empty text for the ' +
+      'chain of the device',
+    known,
+  )
+  return known
+}
 
 /** @throws HiloError `invalid-argument` */
 export function checkMark(state: unknown): 'voided' | 'refused' {

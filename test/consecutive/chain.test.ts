@@ -51,7 +51,7 @@ describe('a chain', () => {
     expect(await receipts.next({ key: 'a', content: { total: '99' } })).toMatchObject(first)
     expect(await receipts.record({ key: 'void a', kind: 'x', content: {} })).toEqual(second)
     expect(await receipts.verify()).toEqual({
-      chains: [{ chain: 'A', count: 3, last: { at: 3, hash: third.hash } }],
+      chains: [{ chain: 'A', count: 3, last: { chain: 'A', at: 3, hash: third.hash } }],
     })
   })
 
@@ -147,10 +147,15 @@ describe('a chain', () => {
     const { receipts } = openTill(shop, { name, series: { chain: plain } })
     for (const key of ['a', 'b', 'c']) await receipts.next({ key, content: { total: '5' } })
     const last = (await receipts.verify()).chains[0]!.last!
-    expect(await receipts.verify({ known: { chain: 'A', ...last } })).not.toHaveProperty('broken')
-    expect(await receipts.verify({ known: { chain: 'A', ...last, hash: 'x' } })).toMatchObject({
+    expect(await receipts.verify({ known: last })).not.toHaveProperty('broken')
+    expect(await receipts.verify({ known: { ...last, hash: 'x' } })).toMatchObject({
       broken: { at: 3, why: 'known' },
     })
+    const { chain: _, ...withoutChain } = last
+    for (const known of [withoutChain, await receipts.verify(), 'x'] as never[])
+      await expect(receipts.verify({ known })).rejects.toEqual(
+        refusal('invalid-argument', '`known` is one link: { chain, at, hash }'),
+      )
     await rewrite(name, 3, () => undefined)
     expect(await receipts.verify()).toMatchObject({ broken: { at: 3, why: 'missing' } })
     const after = openTill(shop, { name, series: { chain: plain } }).receipts
@@ -234,7 +239,7 @@ describe('an export', () => {
     expect(end).toMatchObject({
       totals: { confirmed: 1, cancelled: 1, open: 1, doubtful: 0, holes: 0, untold: 0 },
       outages: [],
-      check: { broken: null, chains: [{ last: { at: 4, hash: previous } }] },
+      check: { broken: null, chains: [{ last: { chain: 'A', at: 4, hash: previous } }] },
       sha256: byOpenssl(`${body.join('\n')}\n`),
     })
   })

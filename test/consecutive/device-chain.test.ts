@@ -49,7 +49,7 @@ inEachStore(() => {
     expect(last).not.toHaveProperty('flags')
     for (const each of [receipts, invoices])
       expect(await each.verify()).toEqual({
-        chains: [{ chain: '', count: 5, last: { at: 5, hash: last.hash } }],
+        chains: [{ chain: '', count: 5, last: { chain: '', at: 5, hash: last.hash } }],
       })
   })
 
