@@ -108,8 +108,8 @@ export const nameTaken = (name: string, collection: string): Refusal =>
   refused(
     'conflict',
     `The series ${name} of '${collection}' is not free: it was given before. A name is never ` +
-      'given twice: a new till gets a new name. No series was given. Who has it, an operator sees ' +
-      'with offline-hilo-server series <database>.',
+      'given twice: a new till gets a new name. No series was given. Who has it, an operator ' +
+      'sees with offline-hilo-server series <database>.',
   )
 
 export const manySeries = (most: number): Refusal =>
