@@ -109,11 +109,9 @@ test('by something that is no ledger, or by nothing', async () => {
 test('by garbage behind its first bytes: it is damaged', () => {
   const dataDir = newFolder()
   const { db, commit, close } = openSqliteFile(dataDir, { create: true })
-  execFileSync('dd', [
-    'if=/dev/zero',
-    `of=${join(dataDir, 'hilo.db')}`,
-    ...['bs=4096', 'seek=1', 'count=20', 'conv=notrunc', 'status=none'],
-  ])
+  const garble = `const file = require('fs').openSync(process.argv[1], 'r+')
+    require('fs').writeSync(file, Buffer.alloc(20 * 4096), 0, 20 * 4096, 4096)`
+  execFileSync(process.execPath, ['--eval', garble, join(dataDir, 'hilo.db')])
   db.exec('PRAGMA shrink_memory')
   const read = () => db.prepare('SELECT * FROM main.hilo_meta').all()
   expect(() => commit(read)).toThrow(/is damaged.*raise-floor/)

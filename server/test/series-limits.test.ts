@@ -64,7 +64,7 @@ describe('the series of a token', () => {
     ])
   })
 
-  test('are given again to a claim that comes again, and more when a person closes one', async () => {
+  test('are given again to a repeated claim, and more when a person closes one', async () => {
     const { ask } = await newHandler(options())
     const claim = randomUUID()
     expect(await begin(ask, TILL, { claim })).toMatchObject({ status: 201, body: { series: 'A' } })

@@ -25,7 +25,7 @@ async function withIdsOf(collections: string[]) {
 
 const requests = (action: string) => shop.requests.filter((each) => each.action === action)
 
-test('a server that takes few documents at once takes the claims and check-ins of all', async () => {
+test('a server that takes few documents takes the claims and check-ins of all', async () => {
   const { ledger } = shop
   const handle = createHiloHandler({ ledger, log: shownLog, open: true, limits: { batch: 2 } })
   const statuses: number[] = []

@@ -93,8 +93,8 @@ function seriesInWords(collection: string, number: number, found: ExplainedSerie
 }
 
 const moreInWords = (collection: string): string =>
-  `${visible(collection)} has more series, which were not looked at. Name the one on the document ` +
-  'with --series, or with series= in the address.'
+  `${visible(collection)} has more series, which were not looked at. Name the one on the ` +
+  'document with --series, or with series= in the address.'
 
 const whose = (device: string): string =>
   device === '' ? 'a device without a name' : visible(device)

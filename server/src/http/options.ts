@@ -100,7 +100,7 @@ export interface HandlerLimits {
    * 503. One token has a tenth of these places. Default 2,000.
    */
   waiting: number
-  /** Bytes of a request's body. At least 262,144: a device may send so many. That is the default. */
+  /** Bytes of a request's body. At least 262,144, the default: a device may send so many. */
   body: number
   /** Characters of a request's URL. At least 4,096. Default 8,192. */
   url: number

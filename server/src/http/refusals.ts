@@ -107,9 +107,9 @@ export const noSeries = (
 export const nameTaken = (name: string, collection: string): Refusal =>
   refused(
     'conflict',
-    `The series ${name} of '${collection}' is not free: it was given before. A name is never given ` +
-      'twice: a new till gets a new name. No series was given. Who has it, an operator sees with ' +
-      'offline-hilo-server series <database>.',
+    `The series ${name} of '${collection}' is not free: it was given before. A name is never ` +
+      'given twice: a new till gets a new name. No series was given. Who has it, an operator ' +
+      'sees with offline-hilo-server series <database>.',
   )
 
 export const manySeries = (most: number): Refusal =>
@@ -117,8 +117,8 @@ export const manySeries = (most: number): Refusal =>
     'limit',
     `This token has ${most} series that nobody has closed, and may have no more. No series was ` +
       'given. An operator sees them with offline-hilo-server series <database>, and closes those ' +
-      'that are lost with --close. If several devices use the token, give each one of its own, or ' +
-      'say with the token how many there are ("devices"), or raise limits.seriesPerToken.',
+      'that are lost with --close. If several devices use the token, give each one of its own, ' +
+      'or say with the token how many there are ("devices"), or raise limits.seriesPerToken.',
   )
 
 /** The request is understood, but a limit or the promise of unique numbers forbids it. */
@@ -211,8 +211,8 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof LedgerFileChanged)
     return tryLater(
       'database',
-      `The file of this server's ledger ${FILE_CHANGES[error.what]}. Nothing was granted. The log ` +
-        'of this server says what to do. Send the same request again later.',
+      `The file of this server's ledger ${FILE_CHANGES[error.what]}. Nothing was granted. The ` +
+        'log of this server says what to do. Send the same request again later.',
       PERSON_RETRY_SECONDS,
     )
   if (error instanceof LedgerReplaced)

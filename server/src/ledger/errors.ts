@@ -22,24 +22,25 @@ export class LedgerReplaced extends LedgerUnavailable {
 
 /** What to do before a server starts on a backup. */
 export const RAISE_FLOORS =
-  'raise its floors before a server starts on it: offline-hilo-server raise-floor <database> --all ' +
-  '--by <numbers>. What was granted after the backup is not in it, and would be granted again.'
+  'raise its floors before a server starts on it: offline-hilo-server raise-floor <database> ' +
+  '--all --by <numbers>. What was granted after the backup is not in it, and would be granted ' +
+  'again.'
 
 /** What to do when the newest state of a ledger is lost. */
 export const RESTORE = `restore the newest backup, and ${RAISE_FLOORS}`
 
 const FILE_CHANGES = {
   moved:
-    ', or its -wal, was moved, replaced or deleted while the server runs. Until it is back in its ' +
-    `place, nothing is granted. If nobody can put it back, stop the server, ${RESTORE}`,
+    ', or its -wal, was moved, replaced or deleted while the server runs. Until it is back in ' +
+    `its place, nothing is granted. If nobody can put it back, stop the server, ${RESTORE}`,
   overwritten:
     ' was written over while the server runs: something else stands in its place. Nothing is ' +
     'granted. Stop the server, and move the file, its -wal and its -shm to another folder. Put ' +
     'the ledger back there from the newest backup, or from a later copy of file and -wal ' +
     `together. If it is a backup, ${RAISE_FLOORS}`,
   damaged:
-    ' is damaged. Nothing is granted. Stop the server, and keep the file, its -wal and its -shm in ' +
-    `another folder. Look after the disk, ${RESTORE}`,
+    ' is damaged. Nothing is granted. Stop the server, and keep the file, its -wal and its -shm ' +
+    `in another folder. Look after the disk, ${RESTORE}`,
 } as const
 
 /** Something happened to the file of the ledger. Whether the last commit is in it is unknown. */

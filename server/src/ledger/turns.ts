@@ -1,4 +1,4 @@
-/** Work that is done one after another, in each of many lines. Lines that are empty are forgotten. */
+/** Work that is done one after another, in each of many lines. An empty line is forgotten. */
 
 export type InTurn = <T>(line: string, work: () => Promise<T>) => Promise<T>
 
