@@ -354,7 +354,7 @@ describe('serve', () => {
           databases,
           databaseUrl: 'postgres://db/hilo',
           collections: {
-            Shpo: { orders: { strategy: 'doctrine', sequence: 's', blockSize: 1, maxId: 'int4' } },
+            Shpo: { orders: { strategy: 'sequence', sequence: 's', maxId: 'int4', ids: false } },
           },
         }),
       )

@@ -283,7 +283,11 @@ describe.each(STARTS)('a server whose settings come from %s', (_, shown, how) =>
     expect(await server.stop()).toBe(0)
     // Each claim is logged, and each failure.
     expect(server.log()).toContain('"path":"/databases/Shop/hilo/next"')
-    expect(markersIn(server.printed() + server.log().split('\n')[0])).toEqual(shown.toSorted())
+    const started = server
+      .log()
+      .split('\n')
+      .find((line) => line.includes('has started'))
+    expect(markersIn(server.printed() + started)).toEqual(shown.toSorted())
     const said = commands.map(({ stdout, stderr }) => stdout + stderr).join('\n')
     expect(shown).toEqual(
       expect.arrayContaining(markersIn(server.printed() + server.log() + answers + said)),

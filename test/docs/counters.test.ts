@@ -43,6 +43,7 @@ const OF_ORMS = CONFIGURATIONS.filter(([section]) => section !== 'RavenDB')
  * configures.
  */
 const SCHEMAS: Record<string, string> = {
+  sequence: 'CREATE SEQUENCE orders_id_seq',
   efcore: 'CREATE SEQUENCE "EntityFrameworkHiLoSequence" START WITH 1 INCREMENT BY 10',
   'hibernate-pooled': 'CREATE SEQUENCE orders_seq START WITH 1 INCREMENT BY 50',
   'hibernate-pooled-lo':
@@ -210,7 +211,7 @@ function efCore(databaseUrl: string): () => Promise<unknown> {
 }
 
 test('the commands, as they are typed', async () => {
-  const [, configuration] = OF_ORMS[0]!
+  const [, configuration] = OF_ORMS.find(([section]) => section === 'EF Core')!
   const file = fileOf(configuration)
   const databaseUrl = await newShop(configuration.collections)
   const environment = { DATABASE_URL: databaseUrl }

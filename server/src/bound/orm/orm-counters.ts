@@ -30,7 +30,7 @@ import {
   raiseCounter,
 } from './counter-statements.js'
 import { findCounter, findRelation } from './relations.js'
-import { columnsOf, isProven, proveCommand, unprovenProblems } from './remembered-proof.js'
+import { isProven, proveCommand, unprovenProblems } from './remembered-proof.js'
 import { STRATEGIES } from './strategies.js'
 import { takeBlocks } from './take-blocks.js'
 import { type UsedRange, usedOf } from './used-ids.js'
@@ -279,11 +279,10 @@ const countersIn = (bindings: Bindings<Relation>) =>
 
 /** What an operator hears at the start. */
 const unprovenText = (counter: Counter): string =>
-  `nobody has seen that ${counter.system} makes its ids as configured: ` +
-  `${descriptionOf(counter)}. ` +
+  `nobody has seen that ${counter.system} makes its ids as configured. ` +
   (counter.ids.length === 0
     ? 'Nobody can look, because `ids` is false.'
-    : `Nothing in ${columnsOf(counter)} contradicts it, and that is no proof. ` +
+    : 'Nothing in its tables contradicts that, and that is no proof. ' +
       `${proveCommand(counter)} proves it, while the back end stores a few records.`)
 
 /** By `bindingKey`. None where there is no ledger yet. */

@@ -15,7 +15,7 @@ export interface Look {
 }
 
 /** A value that the back end took, and the id that came with it. */
-export interface Jump {
+interface Jump {
   value: bigint
   id: bigint
 }

@@ -38,7 +38,7 @@ export async function findRelation(
 }
 
 /** @throws CounterUnusable when there is none */
-export async function mustFind(
+async function mustFind(
   query: Query,
   path: readonly string[],
   kind: 'sequence' | 'table',

@@ -101,6 +101,7 @@ const hibernateTable = {
 
 /** What the setting `strategy` may be. */
 export type StrategyName =
+  | 'sequence'
   | 'efcore'
   | 'doctrine'
   | 'hibernate-pooled'
@@ -122,6 +123,7 @@ export type StrategyName =
   | 'textbook'
 
 export const STRATEGIES: Readonly<Record<StrategyName, Strategy>> = {
+  sequence: { system: 'the back end', ...onSequence, blocks: () => additive(1n, 0n) },
   efcore: { system: 'EF Core', ...onSequence, ...pooledLo },
   doctrine: { system: 'Doctrine', ...onSequence, ...pooledLo },
   'hibernate-pooled': { system: 'Hibernate 5.6.8 and later', ...onBoth, ...pooled },
