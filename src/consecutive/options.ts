@@ -75,8 +75,9 @@ export interface ConsecutiveOptions {
   /**
    * Makes the id of a number. Each number of each series must get its own text. Each device has a
    * series of its own, so the series is in the text. It may be called for a number that is then not
-   * made, and again for the same number: what it returned when the number was made is stored. With ranges it gets the `data` of the range, and no period. Default:
-   * `'B-000124'`, with at least six digits, and `'B-2027-000124'` with periods.
+   * made, and again for the same number: what it returned when the number was made is stored. With
+   * ranges it gets the `data` of the range, and no period. Default: `'B-000124'`, with at least six
+   * digits, and `'B-2027-000124'` with periods.
    */
   formatId?: (number: number, series: string, period: string | undefined, data?: unknown) => string
 }
@@ -314,8 +315,8 @@ export function checkKnown(known: Known): Known {
   const { chain, at, hash } = Object(known) as Partial<Known>
   must(
     typeof chain === 'string' && isCount(at) && typeof hash === 'string',
-    '`known` is one link: { chain, at, hash }, with the series as `chain`, or an empty text for the ' +
-      'chain of the device',
+    '`known` is one link: { chain, at, hash }. The chain is the series, or an empty text for that ' +
+      'of the device',
     known,
   )
   return known

@@ -30,7 +30,7 @@ export function ravenSource(
   headers: GetHeaders,
 ): Required<Source> {
   const request = requester({ url, timeout, credentials }, headers)
-  /** By database: is it a RavenDB's, which knows claims by GET only? It was found here, or before. */
+  /** By database: is it a RavenDB's, which knows claims by GET only? Found here, or before. */
   const plain = new Map<string, 'found' | 'remembered' | false>()
 
   async function post(wanted: readonly WantedRange[]): Promise<(() => GrantedRange)[]> {

@@ -359,7 +359,7 @@ test('release gives back what other collections hold that this page has not used
   expect(await shop.open().hilo.nextId('orders', { database: 'Other' })).toBe('orders/2-A')
 })
 
-describe('a device with more than its reserve, offline while the browser says that it is online', () => {
+describe('a device with more than its reserve, offline while the browser says online', () => {
   async function withSurplus() {
     const { hilo } = shop.open()
     await hilo.reserve('orders', 1_000)

@@ -123,7 +123,7 @@ describe('a series', () => {
     expect(await registry()).toMatchObject([{ series: 'T3', periods }])
   })
 
-  test('has a name that no other device gets, and the refusal does not say who has it', async () => {
+  test('has a name that no other device gets, and is not told who has it', async () => {
     const series = { series: 'T3', device: 'Till 3' }
     const { receipts } = openTill(shop, { series })
     expect(await receipts.prepare()).toEqual({ series: 'T3', last: 0, made: 0, told: 0 })

@@ -11,8 +11,8 @@
  *
  * What a block needs and no reader wants to see stands before it in a comment, `<!-- setup … -->`.
  *
- * A page that begins with `<!-- values -->` says what its code gives: a value in a comment at the end
- * of a line is compared with that of the line's expression.
+ * A page that begins with `<!-- values -->` says what its code gives: a value in a comment at the
+ * end of a line is compared with that of the line's expression.
  */
 
 export interface Block {

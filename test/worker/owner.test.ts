@@ -265,7 +265,7 @@ describe('release', () => {
     expect(await world.stored()).toMatchObject({ ranges: [range(1, 10)], offers: [] })
   })
 
-  test('of 250 collections is three requests, and one that asks whether the server is there', async () => {
+  test('of 250 collections is three requests, and one that asks for the server', async () => {
     const { world, owner, targets, reached } = await manyCollections(250)
     world.source.onGiveBack = async ({ prefix }) => {
       const { stored } = await world.store.read([config.url, 'Shop', prefix])
