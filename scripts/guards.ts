@@ -434,6 +434,11 @@ export const GUARDS: Guard[] = [
     'clearTo: high',
   ),
   guard(
+    'H20 max does not go below what was forgotten, by numbers that come back',
+    'server/sqlite-ledger',
+    'return { ...line, max: tail[0] - 1, free: free.slice(0, -1) }',
+  ),
+  guard(
     'H20 max does not go below what was forgotten, whoever writes the row',
     'server/sqlite-ledger',
   ),

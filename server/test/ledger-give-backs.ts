@@ -10,6 +10,24 @@ export function describeGiveBacks(promise: Promises): void {
     expect(span(await take())).toEqual([11, 42])
   })
 
+  promise(
+    'numbers above those of a copied grant come back, and the counter still grants',
+    async ({ ledger, database, take, giveBack, max }) => {
+      const first = await take()
+      const show = ({ token }: { token: string }) =>
+        ledger.checkIn({ database, at: AT, id: newId(), grants: [{ token, next: 1 }] })
+      const [shown] = (await show(first)) as { token: string }[]
+      await giveBack({ ...first, token: shown!.token }, 32, 0)
+      const second = await take({ count: 64 })
+      expect(span(second)).toEqual([1, 64])
+      // A late message, or a copy, shows the first token again.
+      expect(await show(first)).toEqual(['superseded'])
+      await giveBack(second, 64, 10)
+      expect(await max()).toBe(32)
+      expect(span(await take())).toEqual([33, 64])
+    },
+  )
+
   promise('a give-back repeated frees nothing', async ({ take, giveBack, max }) => {
     const grant = await take()
     await giveBack(grant, 32, 10)

@@ -135,7 +135,7 @@ function withReturned(
   last: number,
   authority: Authority,
 ): CollectionRow {
-  if (authority === 'ledger') return withLine(row, release(row, last + 1, high))
+  if (authority === 'ledger') return withLine(row, release(row, last + 1, high, row.forgotten))
   return withLine(
     row,
     restock(row, authority === 'counter' ? [last + 1, high] : [last + 1, high, serverTag]),

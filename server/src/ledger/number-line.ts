@@ -81,12 +81,21 @@ export function take(
   }
 }
 
-/** `[low, high]`, which was granted, may be granted again. */
-export function release(line: NumberLine, low: number, high: number): NumberLine {
+/**
+ * `[low, high]`, which was granted, may be granted again.
+ * @param forgotten `max` does not go below it
+ */
+export function release(
+  line: NumberLine,
+  low: number,
+  high: number,
+  forgotten: number,
+): NumberLine {
   const free = join(line.free, above(line.floor, [[low, high]]))
   const tail = free.at(-1)
-  if (tail?.[1] === line.max) return { ...line, max: tail[0] - 1, free: free.slice(0, -1) }
-  return { ...line, free }
+  if (tail?.[1] !== line.max) return { ...line, free }
+  // guard: H20 max does not go below what was forgotten, by numbers that come back
+  return { ...line, max: Math.max(tail[0] - 1, forgotten), free: free.slice(0, -1) }
 }
 
 /**

@@ -47,7 +47,7 @@ test('no number is held twice, and what is free was given back and is above the 
           const from = Math.max(span[0], span[1] - count + 1)
           held.splice(at, 1, ...(from > span[0] ? [[span[0], from - 1] as const] : []))
           for (const n of numbers([from, span[1]])) owned.delete(n)
-          line = release(line, from, span[1])
+          line = release(line, from, span[1], 0)
         } else {
           const lastMax = kind === 'seen' ? line.max + (which % 30) : 0
           const taken = take(
