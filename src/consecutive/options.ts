@@ -315,8 +315,8 @@ export function checkKnown(known: Known): Known {
   const { chain, at, hash } = Object(known) as Partial<Known>
   must(
     typeof chain === 'string' && isCount(at) && typeof hash === 'string',
-    '`known` is one link: { chain, at, hash }. The chain is the series, or an empty text for that ' +
-      'of the device',
+    '`known` is one link: { chain, at, hash }. The chain is the series, or an empty text for ' +
+      'that of the device',
     known,
   )
   return known

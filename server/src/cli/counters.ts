@@ -179,9 +179,8 @@ async function raised(
   const next = await nextValue(query, counter)
   const statement = raiseStatement(counter, value)
   const why =
-    `The highest id in ${ids.map(nameOfColumn).join(', ')} is ${highest}, the highest granted here ` +
-    `${highWater}; ` +
-    `${nameOf(counter)} gives ${next} next`
+    `The highest id in ${ids.map(nameOfColumn).join(', ')} is ${highest}, the highest granted ` +
+    `here ${highWater}; ${nameOf(counter)} gives ${next} next`
   const effect =
     next >= value
       ? 'which is above: the statement changes nothing'

@@ -89,8 +89,9 @@ async function watchUntilProved(
   let judged = last
   const judge = watch(blocks, last)
   say(
-    `Watching ${nameOf(counter)} and ${columnsOf(counter)}. Let ${system} store records, one at a ` +
-      `time, each when the one before is shown here, until it has begun ${BLOCKS_NEEDED} blocks. ` +
+    `Watching ${nameOf(counter)} and ${columnsOf(counter)}. Let ${system} store records, one ` +
+      'at a time, each when the one before is shown here, until it has begun ' +
+      `${BLOCKS_NEEDED} blocks. ` +
       'It begins one after a restart, too. Let one process of it run, and no server of this ' +
       'ledger.',
   )

@@ -87,8 +87,8 @@ test('a sequence whose increment is the fault is named as the fault', async () =
     'Sequence public.seq moves by 1, but efcore with blockSize 10 needs it to move by 10: blocks ' +
       'would overlap or leave gaps. Find out what EF Core is configured with. If it is something ' +
       'else, correct strategy or blockSize here, and leave the sequence as it is. If it is just ' +
-      'that, the sequence is the fault, for EF Core, too. Stop the back end, then: ALTER SEQUENCE ' +
-      'public.seq INCREMENT BY 10; then offline-hilo-server adopt Shop orders --from ' +
+      'that, the sequence is the fault, for EF Core, too. Stop the back end, then: ALTER ' +
+      'SEQUENCE public.seq INCREMENT BY 10; then offline-hilo-server adopt Shop orders --from ' +
       '<table>.<column> --apply.',
   )
   await sql('ALTER SEQUENCE public.seq INCREMENT BY 10')

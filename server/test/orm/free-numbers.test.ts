@@ -44,7 +44,7 @@ async function open(settings: CounterOptions = EFCORE, more = '') {
 }
 
 describe('numbers that the table has', () => {
-  test('in the rest of a block that waits in stock: the rest is dropped, and that is told', async () => {
+  test('in the rest of a block in stock: the rest is dropped, and that is told', async () => {
     const { take, sql, told } = await open()
     expect(span(await take(3))).toEqual([1, 3])
     await sql('INSERT INTO orders VALUES (7)')

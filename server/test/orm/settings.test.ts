@@ -60,7 +60,7 @@ describe('a setting that cannot be meant is refused by its name', () => {
     [{ ...EFCORE, maxId: 2 ** 53 }, 'collections.Shop.orders.maxId: has to be the highest id'],
     [
       { ...EFCORE, strategy: 'uuid' },
-      'collections.Shop.orders.strategy: has to be one of sequence, efcore, doctrine, hibernate-pooled',
+      'orders.strategy: has to be one of sequence, efcore, doctrine, hibernate-pooled',
     ],
     [
       { ...EFCORE, strategy: 'nhibernate-hilo' },

@@ -162,8 +162,8 @@ export async function idProblems(
   return [
     `${highest}With ${strategy} and ${size} the last block begins at ` +
       `${firstOf(blocks, next - blocks.step)}, and no id of it is there. ` +
-      `${fitting.map(({ name }) => name).join(', ')} fits. Correct strategy here. If it is right, ` +
-      'let the back end make one id, then start again.',
+      `${fitting.map(({ name }) => name).join(', ')} fits. Correct strategy here. If it is ` +
+      'right, let the back end make one id, then start again.',
   ]
 }
 

@@ -192,8 +192,8 @@ export const counterSettings = z.strictObject({
   ),
   ids: z.custom<CounterOptions['ids']>(
     isIds,
-    'has to be the column with the ids, like "orders.id" or "sales.orders.id", or a list of them; ' +
-      'or false, if this server cannot look into it. Then nobody notices a wrong strategy',
+    'has to be the column with the ids, like "orders.id" or "sales.orders.id", or a list of ' +
+      'them; or false, if this server cannot look into it. Then nobody notices a wrong strategy',
   ),
   sentinels: z
     .array(
@@ -205,10 +205,7 @@ export const counterSettings = z.strictObject({
     )
     .optional(),
   proved: z
-    .literal(
-      false,
-      'can only be false: a proof is what offline-hilo-server check --prove has seen, not a setting',
-    )
+    .literal(false, 'can only be false: a proof is what offline-hilo-server check --prove has seen')
     .optional(),
 } satisfies Checks<CounterOptions>)
 
