@@ -100,9 +100,9 @@ describe('a right binding', () => {
     await expect(open()).rejects.toThrow(
       'public.orders.id has ids, and nobody has seen that Hibernate 5.6.8 and later makes ' +
         'them as configured: hibernate-pooled on sequence public.order_seq with blockSize 5. ' +
-        'With a wrong strategy or size, ids would come twice. Prove it, while the back end stores ' +
-        'a few records: offline-hilo-server check --prove Shop/orders. To go on without a proof, write ' +
-        '"proved": false into the configuration.',
+        'With a wrong strategy or size, ids would come twice. Prove it, while the back end ' +
+        'stores a few records: offline-hilo-server check --prove Shop/orders. To go on without a ' +
+        'proof, write "proved": false into the configuration.',
     )
     expect(await check(options)).toContain(
       'not contradicted by the ids in public.orders.id, and not proved: offline-hilo-server ' +
