@@ -381,8 +381,8 @@ inEachStore(() => {
     test('the sign-in page of a network is no HiLo server, for a series as for ids', async () => {
       const { hilo, receipts } = openTill(shop)
       shop.answer = () => new Response('<!doctype html><title>Sign in</title>')
-      for (const call of [hilo.nextId('orders'), receipts.next({ key: 'a' })]) {
-        const error = await errorOf(call)
+      for (const call of [() => hilo.nextId('orders'), () => receipts.next({ key: 'a' })]) {
+        const error = await errorOf(call())
         expect(error.code).toBe('no-hilo-server')
         expect(HiloError.isOutOfIds(error)).toBe(true)
       }
