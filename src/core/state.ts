@@ -123,7 +123,7 @@ export interface DeviceState {
   former?: readonly string[]
   /** In memory, because the storage did not open in time: no token is shown (H35). */
   isApart?: true
-  /** As the last {@link GrantedRange} said: the next page asks in the same way. */
+  /** The last grant was a RavenDB's: the next page asks in the same way. */
   isPlain?: true
   /** Everything was given back: nothing is claimed before an app asks for numbers again. */
   isReleased?: true
