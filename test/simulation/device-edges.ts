@@ -61,6 +61,8 @@ export const lateStorage = deviceWord((simulation, device, random) => {
 })
 
 export const deadConnection = deviceWord((simulation, device, random) => {
+  // A storage that does not open yet gives no new connection either.
+  if (late.has(device)) return
   const page = device.pages.find(({ hilo, state }) => hilo && state === 'visible')
   if (!page) return
   simulation.hit('database connection dead')
