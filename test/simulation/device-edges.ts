@@ -130,9 +130,10 @@ export const twoOptions = deviceWord(
     const tag = random.pick(profile.collections)
     const page = device.pages.find(({ hilo, state }) => hilo && state === 'visible')
     const before = freeOn(simulation, device, tag)
-    if (!page || before < profile.reserve / 2) return
+    if (!page || before < profile.reserve / 2 || device.releases > 0) return
     simulation.hit('another page keeps no reserve')
     const { issuedCount } = checker
+    const { releasesBegun } = device
     const other = device.openPage(() => ({ ...simulation.options(''), reserve: 0 }), '')
     after(simulation, 500, 'makes an id', () => callApp(simulation, other, 'nextId'))
     after(simulation, 1_500, 'is closed', () =>
@@ -144,8 +145,10 @@ export const twoOptions = deviceWord(
     after(simulation, 2_500, 'looks what is stored', () => {
       const left = freeOn(simulation, device, tag)
       const used = checker.issuedCount - issuedCount
-      // A `reserve(n)` of the app goes before all options.
-      const isTold = simulation.statesOf(device).some(({ reserve }) => reserve !== undefined)
+      // A `reserve(n)` or a `release()` of the app goes before all options.
+      const isTold =
+        device.releasesBegun !== releasesBegun ||
+        simulation.statesOf(device).some(({ reserve }) => reserve !== undefined)
       if (page.isAlive && !isTold && left < before / 2 - used)
         checker.complain(
           `${device.name} keeps ${left} of ${before} ${tag}, because another page keeps none`,
