@@ -60,7 +60,7 @@ export interface LedgerOptions {
 
 export const DEFAULT_DATA_DIR = './hilo-data'
 
-/** What `NODE_ENV` says where somebody tries something out. */
+/** Values of `NODE_ENV` where somebody tries something out. */
 const TRY_OUTS = [undefined, '', 'development', 'test']
 
 export const databaseUrl = z.string().superRefine((url, context) => {

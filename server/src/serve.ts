@@ -84,7 +84,7 @@ export async function serve({
   ...rest
 }: ServeOptions = {}): Promise<HiloServer> {
   checked(horizon, horizonDays, 'serve', () => 'horizon')
-  // The handler asks, too. What is refused here leaves no ledger behind.
+  // The handler asks, too. A refusal here leaves no ledger behind.
   namesToAnswer({ ...rest, host })
   const { ledgerLimits, handlerLimits } = parted(limits)
   const ledger = await openLedger({

@@ -33,13 +33,13 @@ import { type RootSetting, rootSettings } from './region/options.js'
 import type { ServeOptions } from './serve.js'
 
 export interface Setting {
-  /** What a value has to be. */
+  /** Describes the values that it takes. */
   check: z.ZodType
   /** Where nothing is said. */
   default: string
   /** For `--help` and docs/server.md. */
   says: string
-  /** What the value is called in `--help`. Without it, only the configuration file has it. */
+  /** The value's name in `--help`. Without it, only the configuration file has the setting. */
   value?: string
   /** The flag may stand without a value, and then says this one. */
   bare?: string
@@ -218,7 +218,7 @@ export type SettingName = keyof typeof SETTINGS
 /** As entries, of which some lack a field. */
 export const DESCRIBED = Object.entries(SETTINGS) as [SettingName, Setting][]
 
-/** What flags and environment variables say, and where the configuration file is. */
+/** The flags and environment variables, and the place of the configuration file. */
 export type Flags = { [K in SettingName | 'config']?: string }
 
 export interface Settings extends ServeOptions {
@@ -250,7 +250,7 @@ const config = z
 
 /**
  * @param names of flags and variables that were given, as in `HILO_PORT`
- * @throws Error that names what was wrong, where it was given, and the fix
+ * @throws Error that names the mistake, where it was given, and the fix
  */
 export function readConfig(
   { config: file, ...flags }: Flags,

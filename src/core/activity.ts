@@ -7,7 +7,7 @@ import { size, total } from './range.js'
 import { type HeldSegment, heldSegments, type Numbers } from './segments.js'
 import type { DeviceState } from './state.js'
 
-/** What can happen to numbers. */
+/** The things that can happen to numbers. */
 export type ActivityKind =
   /** The server has granted them to this device. */
   | 'claim'
@@ -19,7 +19,7 @@ export type ActivityKind =
   | 'park'
   /** They exceed the reserve: the page may give them back when it goes. */
   | 'offer'
-  /** What was offered or sent back stays here after all. */
+  /** Numbers that were offered or sent back stay here after all. */
   | 'take-back'
   /** They were sent back to the server, or the server has confirmed that. */
   | 'give-back'

@@ -10,7 +10,7 @@ export type SetTimer = (ms: number, act: () => void) => () => void
 export interface Background {
   /** Aborted by {@link Background.stop}: nothing is begun from then on. */
   readonly signal: AbortSignal
-  /** @returns `work`: who waits for it hears how it ends */
+  /** @returns `work`, so that a caller can wait for its end */
   run<T>(work: Promise<T>): Promise<T>
   /**
    * Runs `act` after `ms` milliseconds, unless it is cancelled or stopped before.

@@ -17,7 +17,7 @@ import type { DeviceClaim, DeviceState, GrantedRange } from './state.js'
  */
 const MAX_GRANTS = 32
 
-/** In this time a grant forgets what was issued before it: a range is to last as long. */
+/** Over this time a grant forgets earlier use: a range is to last as long. */
 const BURST_MS = 30_000
 
 /**
@@ -139,7 +139,7 @@ function recent({ sinceGrant }: DeviceState, date: number): number {
 const isFromNewNode = ({ nodes = [] }: DeviceState, range: Range): boolean =>
   nodes.length < 2 && nodes[0] !== nodeOf(range)
 
-/** Two nodes may grant the same number; the two ids differ in what stands before or after it. */
+/** Two nodes may grant the same number; the two ids differ in their prefix or their tag. */
 const nodeOf = (range: Range): string => `${range.prefix}…${idSuffix(range)}`
 
 /**

@@ -73,7 +73,7 @@ export interface HiloSource {
 
 export type SourceAnswer = { grant: GrantedRange } | { failure: Failure }
 
-/** What the owner asks or tells the page. */
+/** The calls of the owner to the page. */
 export interface OwnerCallbacks {
   /** Headers of the next request (tokens). */
   headers(): Promise<{ headers: Record<string, string> } | { failure: Failure }>
@@ -134,7 +134,7 @@ export interface DeviceView {
  */
 export type StorageKind = 'opening' | 'persistent' | 'best-effort' | 'memory'
 
-/** What tabs tell each other of a collection. */
+/** The messages between tabs about a collection. */
 export type SharedView = Pick<
   DeviceView,
   | 'free'
@@ -195,7 +195,7 @@ export interface Owner {
    * nobody.
    */
   inspect(target: Target): Promise<Answer<{ state: DeviceState }>>
-  /** Whether the page is told of every change of what is stored, those of other tabs too. */
+  /** Whether the page is told of every stored change, those of other tabs too. */
   watch(isWatched: boolean): void
   /**
    * A number of RavenDB's identity `name`: one request, never tried again by itself. The same `key`
@@ -210,7 +210,7 @@ export interface Owner {
   setOnline(isOnline: boolean): void
   /** The network, or the kind of storage, may have changed: failed requests are sent again now. */
   retryNow(): void
-  /** The page may be gone soon: what the server was to hear soon of use, it hears now. */
+  /** The page may be gone soon, so the server hears of its use now instead of later. */
   reportNow(): void
   /** Stops timers and closes the storage. */
   close(): void

@@ -16,7 +16,7 @@
  * - `keys` lists every key under which something was stored.
  * - `update` hands the notes that pages left for the key to `change`, and removes them in the same
  *   step, so that each is settled once (H5).
- * - What is stored is plain data that JSON can hold.
+ * - States are plain data that JSON can hold.
  */
 
 import type { SeriesKey } from './page-exit.js'
@@ -34,7 +34,7 @@ export interface Change<T> {
 }
 
 export interface DeviceStore {
-  /** Does what is stored outlive the page? */
+  /** Do stored states outlive the page? */
   readonly isDurable: boolean
   update<T>(key: StoreKey, change: (stored: unknown, notes: Note[]) => Change<T>): Promise<T>
   read(key: StoreKey): Promise<{ stored: unknown; notes: Note[] }>

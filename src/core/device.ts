@@ -45,7 +45,7 @@ function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
   const lease = state.leases.find(({ id }) => id === note.lease)
   if (!lease) return state
   const { from, to } = lease.range
-  // A note is not trusted either: what it does not say clearly counts as issued.
+  // A note is not trusted either: a number that it does not name clearly counts as issued.
   // guard: H5 a note frees nothing outside its lease
   const next = Number.isSafeInteger(note.next)
     ? Math.min(Math.max(note.next, from), to + 1)
@@ -144,7 +144,7 @@ export function setAside(
 
 /** How many free numbers exceed `keep` and can go back to the server. */
 export function surplus(state: DeviceState, keep: number): number {
-  // Who answers now may not be who granted it.
+  // The server that answers now may be another one than the server that granted it.
   if (state.stopped) return 0
   const returnable = total(state.ranges.filter((range) => isReturnable(range, state.serverTag)))
   return Math.max(0, Math.min(returnable, total(state.ranges) - keep))

@@ -79,7 +79,7 @@ export type HiloErrorCode =
    */
   | 'other-ledger'
 
-/** What an answer says of its ledger. */
+/** The ledger of an answer, by its own words. */
 export interface HeardLedger {
   /** Undefined: it has none. */
   name?: string | undefined
@@ -91,7 +91,7 @@ export interface HeardLedger {
   above?: number
 }
 
-/** A {@link HiloError} as plain data: what crosses between worker and page. */
+/** A {@link HiloError} as plain data, which crosses between worker and page. */
 export interface Failure {
   code: HiloErrorCode
   message: string
@@ -99,7 +99,7 @@ export interface Failure {
   status?: number
   /** Milliseconds to wait before the next attempt, which may succeed. */
   retryAfter?: number
-  /** What answered was no HiLo server, but a sign-in page, a proxy or a cache. */
+  /** A sign-in page, a proxy or a cache has answered, and no HiLo server. */
   noAnswer?: true
   /** The server says that it would grant fewer numbers. */
   isTooMany?: true
@@ -141,7 +141,7 @@ export class HiloError extends Error {
    * something did not answer in time.
    */
   readonly retryAfter: number | undefined
-  /** What answered was no HiLo server, but a sign-in page, a proxy or a cache. */
+  /** A sign-in page, a proxy or a cache has answered, and no HiLo server. */
   readonly noAnswer: true | undefined
   /** The server says that it would grant fewer numbers. */
   readonly isTooMany: true | undefined

@@ -1,7 +1,7 @@
 /** The request headers that an app gives, in a form that can be sent to a worker. */
 import { HiloError } from './errors.js'
 
-/** What requests are sent with, or a function that is asked before each of them: for tokens. */
+/** The headers of each request, or a function that is asked before each of them: for tokens. */
 export type GivenHeaders = HeadersInit | (() => HeadersInit | Promise<HeadersInit>)
 
 /**

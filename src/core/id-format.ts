@@ -19,7 +19,7 @@ export type IdOf = (number: number, granted: Pick<Range, 'prefix' | 'serverTag'>
 export function idFormat(formatId: FormatId, collection: string): IdOf {
   /** The id made last; empty: none was made. */
   let last = ''
-  /** What was granted with it. */
+  /** They were granted with it. */
   let lastPrefix: string | undefined
   let lastTag: string | undefined
 
@@ -85,7 +85,7 @@ function described(made: unknown): string {
 
 /** The default of servers. */
 const NODE = 'A'
-/** What a collection may be called when an app lists none. */
+/** Names that a collection may have when an app lists none. */
 const SOME = 'orders'
 
 /**

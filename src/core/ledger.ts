@@ -43,7 +43,7 @@ export function startOver(state: DeviceState, date: number): DeviceState {
   return { ...next, ...(Object.keys(others).length > 0 && { ledgers: others }) }
 }
 
-/** Drops all that the first ledger granted. What still comes of it is known, and not used. */
+/** Drops all that the first ledger granted. Its late answers are recognised, and not used. */
 function goOnAfter(before: DeviceState, { of, by, tag, at }: Stop): DeviceState {
   const { stopped: _, checkIn: __, checkedIn: ___, claim: ____, ...state } = before
   const isKept = ({ serverTag }: Range) => serverTag !== tag

@@ -12,14 +12,14 @@ export type EntityClass = (abstract new (...args: never[]) => object) & { collec
 /** An object of the app's, but no promise and no array. */
 type Entity = object & { then?: never; [Symbol.unscopables]?: never }
 
-/** What ids are for: a collection's name, its class, or an entity of that class. */
+/** Names a collection: by its name, by its class, or by an entity of that class. */
 export type CollectionRef<Name extends string = string> = Name | EntityClass | Entity
 
-/** What `formatId` gets besides the number. */
+/** The second argument of `formatId`, which comes with the number. */
 export interface IdParts {
   /** The collection's tag, as sent to the server. */
   collection: string
-  /** What stands before the number, as the server granted it: `orders/`. */
+  /** The text before the number, as the server granted it: `orders/`. */
   prefix: string
   /** The node that granted the number: `A`; empty when there is none. */
   serverTag: string
@@ -42,11 +42,11 @@ export const isSeparator = (value: unknown): boolean =>
   typeof value === 'string' &&
   /^[^|\s\p{L}\p{M}\p{N}\p{Cc}\p{Cf}\p{Cs}\u{10000}-\u{10ffff}]$/u.test(value)
 
-/** What stands after the number: `-A`, or nothing when no node is named. */
+/** The text after the number: `-A`, or nothing when no node is named. */
 export const idSuffix = ({ serverTag }: Pick<Range, 'serverTag'>): string =>
   serverTag ? `-${serverTag}` : ''
 
-/** How classes name collections, and what stands between a collection and a number. */
+/** How classes name collections, and the separator between a collection and a number. */
 export interface Conventions {
   findCollectionName: (entityClass: EntityClass) => string
   transformCollectionName: (collectionName: string) => string
@@ -55,7 +55,7 @@ export interface Conventions {
 
 /**
  * The name of the collection that an app means: the string, or the class's `static collection`, as
- * they are. Without them, what the conventions make of the class.
+ * they are. Without them, the conventions make it of the class.
  * @throws HiloError `invalid-collection`
  */
 export function collectionOf(ref: CollectionRef, conventions: Conventions): string {

@@ -1,5 +1,5 @@
 /**
- * Many who listen to one signal. An app may pass the same signal to each of its calls, and Node
+ * Many listeners of one signal. An app may pass the same signal to each of its calls, and Node
  * takes more than ten listeners of a signal for a leak, and warns. So a signal gets one listener.
  */
 class Listeners extends Set<() => void> {

@@ -190,7 +190,7 @@ export type CheckedOptions = HiloOptions &
   }
 
 /**
- * @param base what a relative `url` is resolved against: the page's address
+ * @param base a relative `url` is resolved against it: the page's address
  * @throws HiloError `invalid-argument`
  */
 export function checkOptions(options: HiloOptions, base: string | undefined): CheckedOptions {
@@ -255,7 +255,7 @@ export function checkDatabase(name: string, { source }: Pick<HiloOptions, 'sourc
 
 const anything: Check = ['', () => true]
 
-/** What calls are told. The database and the key are looked at where they are used. */
+/** The options of calls. The database and the key are checked where they are used. */
 const CALL_CHECKS = {
   database: anything,
   key: anything,
@@ -281,7 +281,7 @@ export interface CallLimits {
 
 /**
  * The options of a call.
- * @param known what this call may be told
+ * @param known the options of this call
  * @throws HiloError `invalid-argument`
  */
 export function checkCall(options: unknown, ...known: (keyof CallLimits)[]): CallLimits {

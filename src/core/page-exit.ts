@@ -8,7 +8,7 @@ import type { ExchangeNote, LeaseNote, Note } from './state.js'
 /** One series of numbers of one authority: what everything stored is filed under. */
 export type SeriesKey = [url: string, database: string, prefix: string]
 
-/** Names it in locks, in messages between tabs, and in what a page remembers over a reload. */
+/** Names it in locks, in messages between tabs, and in a page's notes over a reload. */
 export const nameOf = (key: SeriesKey): string => JSON.stringify(key)
 
 /** The object store that a going page puts its notes into, under `[...key, id]`. */
@@ -18,7 +18,7 @@ export const NOTES_STORE = 'notes'
 export const notesKeyPrefix = (name: string, key: SeriesKey): string =>
   `${name}/note/${nameOf(key)}/`
 
-/** What a note is filed under. */
+/** The key of a note. */
 export const idOf = (note: { exchange: string } | { lease: string }): string =>
   'exchange' in note ? note.exchange : note.lease
 

@@ -7,7 +7,7 @@
 export interface Range {
   from: number
   to: number
-  /** What stands before the number: `orders/`. */
+  /** The text before the number: `orders/`. */
   prefix: string
   /** The node that granted it; empty when the authority has none. */
   serverTag: string

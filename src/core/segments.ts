@@ -1,5 +1,5 @@
 /**
- * A device's state as segments of the number line: who has which numbers. Pure.
+ * A device's state as segments of the number line, each with its owner. Pure.
  */
 import { overlaps, type Range } from './range.js'
 import type { DeviceState, LeaseNote } from './state.js'
@@ -10,7 +10,7 @@ export interface Numbers {
   from: number
   /** The highest. */
   to: number
-  /** What stands before the number: `orders/`. */
+  /** The text before the number: `orders/`. */
   prefix: string
   /** The node that granted it: `A`; empty when there is none. */
   serverTag: string

@@ -17,7 +17,7 @@ export const enough = (want: number, reserve: number): number => want + Math.cei
 export const spare = (free: number, reserve: number): number =>
   Math.max(0, free - Math.ceil(reserve / 2))
 
-/** What the size of a claim depends on. */
+/** The size of a claim depends on these facts. */
 export interface Need {
   /** Free numbers of the device. */
   free: number

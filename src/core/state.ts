@@ -56,7 +56,7 @@ export interface Gaps {
   ledger?: number
 }
 
-/** Another ledger has answered than the one that granted what is here. */
+/** Another ledger has answered than the one that granted these ranges. */
 export interface Stop {
   /** The first one's name. */
   of: string
@@ -86,7 +86,7 @@ export interface DeviceState {
   claim?: DeviceClaim
   /** Target set by `reserve(n)`. */
   reserve?: number
-  /** What pages have asked for by their options, lately. The largest is the target otherwise. */
+  /** The reserves that pages have asked for lately. The largest is the target otherwise. */
   declared?: Declared[]
   /**
    * When the last grant came, by this device's clock, and how many numbers were issued since: the
@@ -113,7 +113,7 @@ export interface DeviceState {
   answered?: string
   /** Numbers were leased, and no request that shows a token was begun since (H32). */
   isUnheard?: true
-  /** Ledgers that granted what is here (H34). One without a name is in none. */
+  /** The ledgers that granted these ranges (H34). A ledger without a name is not among them. */
   ledgers?: LedgerNames
   /** Another one has answered: nothing is leased or claimed. */
   stopped?: Stop
@@ -129,7 +129,7 @@ export interface DeviceState {
   isReleased?: true
 }
 
-/** What a page will never use again. */
+/** Numbers that a page will never use again. */
 export type Note = LeaseNote | ExchangeNote
 
 /**
@@ -150,7 +150,7 @@ export interface ExchangeNote {
   takeBack: readonly string[]
 }
 
-/** What a page settles and what it wants, in a single transaction. */
+/** A page settles its numbers and asks for new ones, in a single transaction. */
 export interface Exchange {
   page: string
   /** Unique among all exchanges; the new leases and offers are named after it. */
@@ -179,7 +179,7 @@ export interface Exchanged {
 
 export interface GrantedRange {
   range: Range
-  /** What became of the tokens that the claim has shown. */
+  /** One result for each token that the claim has shown. */
   results?: CheckInAnswer['grants']
   /** The name of the ledger that grants. Absent: it has none. */
   ledger?: string

@@ -100,7 +100,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
   return { state }
 }
 
-/** What a step has read, and what it makes of that: for {@link DeviceStore.update}. */
+/** A step as {@link DeviceStore.update} runs it: from the state that is read to the next one. */
 export interface Step<T> extends Change<T> {
   /** With all notes settled. */
   before: DeviceState
@@ -160,7 +160,7 @@ const isObject = (value: unknown): value is Fields => typeof value === 'object' 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0
-/** What a device's clock shows, which may stand before 1970. */
+/** A time of a device's clock, which may stand before 1970. */
 const isTime = (value: unknown): boolean => Number.isFinite(value)
 const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))

@@ -4,12 +4,12 @@
  * I/O. Source: https://docs.ravendb.net (HiLo algorithm), reproduced with the official clients.
  */
 
-/** Public names of ledgers, by the server tag of what they grant: `{ A: 'k3m9…' }` (H34). */
+/** Public names of ledgers, by the server tag of their grants: `{ A: 'k3m9…' }` (H34). */
 export type LedgerNames = Readonly<Record<string, string>>
 
 /** Body of a successful `GET /databases/{db}/hilo/next`. */
 export interface NextAnswer {
-  /** What stands before the number: `orders/`. */
+  /** The text before the number: `orders/`. */
   Prefix: string
   Low: number
   High: number
@@ -23,7 +23,7 @@ export interface NextAnswer {
   Token?: string
   /** Extension: the id of the claim, if it had one. A cache may send another claim's answer. */
   Claim?: string
-  /** Extension: what became of the tokens that the claim has shown, in their order. */
+  /** Extension: one result for each token that the claim has shown, in their order. */
   grants?: CheckInAnswer['grants']
   /** Extension: the public name of the ledger that the numbers come from, if it has one (H34). */
   Ledger?: string

@@ -1,4 +1,4 @@
-/** What a Durable Object and its Worker have of Cloudflare, as far as it is used here. */
+/** The parts of Cloudflare's types that a Durable Object and its Worker use here. */
 
 interface SqlStorage {
   /** Rows of a statement; it runs to its end when they are read. */
@@ -7,7 +7,7 @@ interface SqlStorage {
 
 export interface ObjectStorage {
   sql: SqlStorage
-  /** What throws in it is undone. */
+  /** Undoes its writes where it throws. */
   transactionSync<T>(step: () => T): T
   /** Resolves when all that was written is on disk. */
   sync(): Promise<void>

@@ -21,7 +21,7 @@ import { checkWorkerOptions, type HiloWorkerOptions } from './options.js'
 import { PORTS } from './ports.js'
 import { openDurableStore, runnerIn } from './store.js'
 
-/** What the owner's own Worker may call on an object. The object knows what time it is. */
+/** The methods that the owner's own Worker may call on an object. The object has the clock. */
 export interface HiloDatabase
   extends Omit<OperatedLedger, 'drop' | 'closeSeries' | 'handOverSeries'> {
   fetch(request: Request): Promise<Response>
@@ -67,13 +67,13 @@ export function hiloDatabase<Env>(
     }
 
     static {
-      // Cloudflare calls what stands on the prototype.
+      // Cloudflare calls methods of the prototype only.
       for (const method of OPERATED_METHODS)
         Object.defineProperty(HiloObject.prototype, method, {
           async value(this: HiloObject, asked?: string | object) {
             const given = typeof asked === 'object' ? { ...asked, at: Date.now() } : asked
             const answer = await (await this.#ledger())[method](given as never)
-            // What is open would go on signing with the old one, and so grant nothing.
+            // An open ledger would go on signing with the old one, and so grant nothing.
             if (method === 'renewSecret') this.#opened = undefined
             return answer
           },

@@ -2,7 +2,7 @@
 import type { Ports } from '../http/handler.js'
 import type { Log } from '../http/log.js'
 
-/** Cloudflare keeps what the console gets. */
+/** Cloudflare keeps the lines of the console. */
 const LOG: Log = {
   info: (details, message) => console.log(line(details, message)),
   error: (details, message) => console.error(line(details, message)),

@@ -57,7 +57,7 @@ export function createHiloWorker<Env extends HiloEnv>(
   }
 }
 
-/** What the `/healthz` of an object says. */
+/** The `/healthz` of an object. */
 interface Health {
   ledger: string
   stopped: string[]
@@ -122,11 +122,11 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
   }
 }
 
-/** The platform drops the object's answer where its commit fails: nobody knows what happened. */
+/** The platform drops the object's answer where its commit fails: its outcome is unknown. */
 const unanswered = (): Refusal =>
   tryLater('database', 'The database did not answer. Send the same request again.', RETRY_SECONDS)
 
-/** No other method is called: what is about a database is answered by its object. */
+/** No other method is called: requests about a database are answered by its object. */
 const NO_LEDGER = {
   claim: () => Promise.reject(new LedgerUnavailable('The object of the database has the ledger.')),
   onRestored() {},

@@ -83,7 +83,7 @@ export function claiming({ context, change }: LedgerCore): Pick<Claims, 'claim' 
   }
 }
 
-/** What the step needs from the ORMs' counters before it can grant these claims. */
+/** The step's demands on the ORMs' counters before it can grant these claims. */
 export function asksOfClaims(
   rows: Rows,
   claims: readonly ClaimRequest[],
@@ -180,11 +180,11 @@ const otherOf = (
     databaseIn(rows, claim.database).follows,
   )
 
-/** What the claims of a step have in common. */
+/** The claims of a step have this in common. */
 interface Step {
   rows: Rows
   context: LedgerContext
-  /** What each claim shows. */
+  /** The tokens of each claim. */
   read: ReadonlyMap<ClaimRequest, Showing>
   progress: Progress
   outcomes: Map<ClaimRequest, ClaimOutcome>

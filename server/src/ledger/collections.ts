@@ -73,7 +73,7 @@ export const lettersOf = ({ database, collection }: CollectionKey): CollectionKe
 /** Does the collection count letters? */
 export const isOfLetters = (collection: string): boolean => collection.endsWith('|')
 
-/** Who counts a collection: this ledger, an ORM's counter in the ledger's database, an upstream. */
+/** A collection is counted by this ledger, by an ORM's counter beside it, or by an upstream. */
 export type Authority = 'ledger' | 'counter' | 'upstream'
 
 export interface BoundCollection extends CollectionKey {
@@ -134,7 +134,7 @@ export function refuseBindings(problems: readonly string[]): void {
 }
 
 /**
- * @param remembered what the ledger remembers of the collection's binding
+ * @param remembered the collection's binding, as the ledger remembers it
  * @throws CounterUnusable when the configuration has another binding, or none: the ledger would
  * then grant ids that the other counter gives, too
  */

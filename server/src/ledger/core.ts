@@ -220,7 +220,7 @@ export const databasesOf = (keys: readonly { database: string }[]): string[] => 
 ]
 
 interface Alarm {
-  /** What is known of databases now. */
+  /** The databases, as they are known now. */
   look(databases: readonly DatabaseRow[]): void
   listen(listener: (database: string) => void): void
 }

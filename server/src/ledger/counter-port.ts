@@ -5,7 +5,7 @@
 import type { CollectionKey } from './ledger.js'
 import type { Span } from './number-line.js'
 
-/** What a step asks of a counter. */
+/** A step's demand on a counter. */
 export interface CounterAsk extends CollectionKey {
   /** The counter's next ids are above this. Undefined: it stays where it is. */
   raiseTo: number | undefined
@@ -13,7 +13,7 @@ export interface CounterAsk extends CollectionKey {
   raiseBy?: number
   /** The step can use only ids above this. */
   above: number
-  /** What is in stock: a part of it may be granted. */
+  /** The numbers in stock, some of which may be granted. */
   stock: readonly Span[]
   /**
    * How many ids are wanted, if `used` of the stock is granted to nobody. Blocks are whole, so more

@@ -20,13 +20,13 @@ export class LedgerReplaced extends LedgerUnavailable {
   }
 }
 
-/** What to do before a server starts on a backup. */
+/** The advice before a server starts on a backup. */
 export const RAISE_FLOORS =
   'raise its floors before a server starts on it: offline-hilo-server raise-floor <database> ' +
   '--all --by <numbers>. What was granted after the backup is not in it, and would be granted ' +
   'again.'
 
-/** What to do when the newest state of a ledger is lost. */
+/** The advice where the newest state of a ledger is lost. */
 export const RESTORE = `restore the newest backup, and ${RAISE_FLOORS}`
 
 const FILE_CHANGES = {

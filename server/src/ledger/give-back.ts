@@ -77,7 +77,7 @@ export function givingBack({
 
 const NOTHING: StepResult<number> = { answer: 0, changes: {} }
 
-/** @param token what the request's token says; undefined: the request has none */
+/** @param token the content of the request's token; undefined: the request has none */
 export function giveBack(
   rows: Rows,
   request: GiveBack,

@@ -15,7 +15,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 
-/** What a token says about its grant. To read a token, one has to name the grant's database. */
+/** A token's words about its grant. To read a token, one has to name the grant's database. */
 export interface TokenContent {
   /** Which grant. */
   id: string
@@ -100,19 +100,19 @@ export function grantTokens(secrets: readonly string[]): GrantTokens {
 export interface Secrets {
   /** The first signs. Tokens that any of them signed are known. */
   known: readonly string[]
-  /** What the ledger keeps. */
+  /** As the ledger keeps it. */
   kept: string
-  /** Is that what another process of the same ledger may have left there? */
+  /** May another process of the same ledger have left it there? */
   isOurs(kept: string | null): boolean
-  /** What the ledger keeps from now on, and nothing of before. */
+  /** The ledger keeps this from now on, and nothing of before. */
   renewed(): string
 }
 
 const FINGERPRINT = 'sha256:'
 
 /**
- * @param kept what the ledger has; undefined: it is new
- * @param outside what the operator keeps, the newest first
+ * @param kept as the ledger has it; undefined: it is new
+ * @param outside the operator's secrets, the newest first
  * @throws Error where the ledger's secret is none of these
  */
 export function secretsOf(kept: string | undefined, outside?: readonly string[]): Secrets {
@@ -142,7 +142,7 @@ export function secretsOf(kept: string | undefined, outside?: readonly string[])
   }
 }
 
-/** The fingerprint of what signs outside of the ledger, and the secret that it had before. */
+/** The fingerprint of the secret outside of the ledger, and the secret that it had before. */
 function partsOf(kept: string | undefined): [signer?: string | undefined, own?: string] {
   if (kept === undefined) return []
   const [first, own] = kept.split(' ')
@@ -150,7 +150,7 @@ function partsOf(kept: string | undefined): [signer?: string | undefined, own?: 
   return own === undefined ? [first] : [first, own]
 }
 
-/** @param kept what a ledger has of its secret */
+/** @param kept a ledger's record of its secret */
 export const isKeptOutside = (kept: string | null): boolean =>
   kept?.startsWith(FINGERPRINT) ?? false
 

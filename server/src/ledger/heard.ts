@@ -13,7 +13,7 @@ export const MOST_PERIODS = 1_000
 
 type Told = Pick<SeriesCheckIn, 'last' | 'periods'>
 
-/** How far each period has come, when what was told is added to what is known. */
+/** How far each period has come, with the newest report added. */
 export function joined(
   known: readonly SeriesPeriod[],
   told: readonly SeriesPeriod[],

@@ -1,5 +1,5 @@
 /**
- * The ledger: it knows who was granted which numbers. The comments of this port are its contract.
+ * The ledger: it knows which numbers were granted to whom. The comments here are its contract.
  *
  * - Each method is one atomic step, and it is on disk before its promise resolves. When the promise
  *   is rejected with `LedgerUnavailable`, the step happened as a whole or not at all, and nobody
@@ -10,7 +10,7 @@
  * - Time decides nothing: it is passed in, and only stored.
  */
 
-/** Public names of ledgers, by the server tag of what they grant. */
+/** Public names of ledgers, by the server tag of their grants. */
 export type LedgerNames = Readonly<Record<string, string>>
 
 /** A collection of a database. Both names are compared lower-cased. */
@@ -25,7 +25,7 @@ export interface ClaimRequest extends CollectionKey {
    * repeated.
    */
   id?: string | undefined
-  /** Who claims. A repetition by somebody else is refused. Undefined: nobody knows. */
+  /** The claimant. A repetition by another one is refused. Undefined: nobody knows. */
   by?: string | undefined
   /** The device's name, for people. Absent: it has none. */
   device?: string | undefined
@@ -93,7 +93,7 @@ export interface OtherLedger {
   above?: number | undefined
 }
 
-/** `results`: what became of the tokens that the claim has shown, in their order. */
+/** `results`: one for each token that the claim has shown, in their order. */
 export type ClaimOutcome =
   | { grant: Grant; isRepeat: boolean; results: readonly CheckInResult[] }
   | ClaimRefusal
@@ -159,7 +159,7 @@ export interface Following {
   above: number
 }
 
-/** What `raiseFloors` did. */
+/** The outcome of `raiseFloors`. */
 export interface RaisedFloors {
   collections: number
   identities: number
@@ -188,7 +188,7 @@ export interface MarkWrite extends CollectionKey {
   version?: number | undefined
 }
 
-/** Nothing was written: which write was refused, why, and what is there. */
+/** Nothing was written: which write was refused, why, and the document that is there. */
 export type MarkRefusal = {
   /** `bound`: another authority counts the collection. The others as for a claim. */
   refused: 'conflict' | 'jump' | 'overflow' | 'full' | 'bound' | 'restored'
@@ -483,7 +483,7 @@ export interface NumberQuestion extends CollectionKey {
   period?: string | undefined
 }
 
-/** What the ledger knows of one number. */
+/** The ledger's knowledge of one number. */
 export interface Explanation extends CollectionKey {
   number: number
   /** As a number of an id. Absent: there are no ranges of the collection, or nobody asked. */
@@ -493,7 +493,7 @@ export interface Explanation extends CollectionKey {
      * - `held`: the device that got it holds it, or has used it since it was heard of.
      * - `free`: it came back, and will be granted.
      * - `returned`: it came back, and is granted to nobody any more.
-     * - `above`: it was never granted, and the next ones are above what was.
+     * - `above`: it was never granted, and lies above all granted numbers.
      * - `forgotten`: no grant on record covers it. Grants are forgotten after the horizon, and
      *   some numbers are skipped.
      */
@@ -544,7 +544,7 @@ export interface Drop {
   at: number
 }
 
-/** What may be forgotten. Times are milliseconds since the epoch. */
+/** Older rows may be forgotten. Times are milliseconds since the epoch. */
 export interface Pruning {
   /**
    * Grants of which all was issued or came back before this time, and answers to requests that are
@@ -558,7 +558,7 @@ export interface Pruning {
   heardBefore: number
 }
 
-/** What the ledger holds of one collection. */
+/** One collection of the ledger. */
 export interface CollectionCounts extends CollectionKey {
   max: number
   /** Numbers that came back, and will be granted again first. */
@@ -578,7 +578,7 @@ export interface Connections {
   waiting: number
 }
 
-/** Claims, what comes back of them, and how devices check in. */
+/** Claims, give-backs and check-ins. */
 export interface Claims {
   /**
    * Grants claims, all of them in one commit. Resolves with an outcome per claim, in their order.
@@ -627,7 +627,7 @@ export interface Claims {
   checkIn(checkIn: CheckIn): Promise<CheckInResult[]>
 }
 
-/** How far collections have gone, and what is done after a restore. */
+/** How far collections have gone, and the steps after a restore. */
 export interface Marks {
   read(key: CollectionKey): Promise<Mark>
 
@@ -674,7 +674,7 @@ export interface Marks {
    */
   onCaution?(listener: (caution: string) => void): void
 
-  /** What there is, and what is bound to another counter. */
+  /** All collections, and those that are bound to another counter. */
   names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }>
 }
 
@@ -735,7 +735,7 @@ export interface SeriesRegister {
   seriesPage(question: SeriesPageQuestion): Promise<SeriesPage>
 }
 
-/** What an operator sees of a ledger and does with it. */
+/** An operator's view of a ledger, and his steps. */
 export interface Operation {
   status(): Promise<CollectionCounts[]>
 
@@ -775,7 +775,7 @@ export interface Operation {
   /** Resolves when something was written to the database. */
   ping(): Promise<void>
 
-  /** Waits for what is under way. */
+  /** Waits for the steps that are under way. */
   close(): Promise<void>
 }
 

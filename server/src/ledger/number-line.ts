@@ -34,7 +34,7 @@ export interface NumberLine {
   fresh: readonly Span[]
 }
 
-/** What a claim asks of the line. */
+/** A claim's demand on the line. */
 export interface Demand {
   /** Has the claim an id? Only such a client accepts a free range, which can be smaller. */
   id?: string | undefined

@@ -130,7 +130,7 @@ function drop(rows: Rows, databases: readonly string[], at: number): StepResult<
   }
 }
 
-/** What the store knows that may be about a number. */
+/** The store's rows that may be about a number. */
 interface Evidence {
   /** Undefined: no range of the collection was ever granted, or it was dropped. */
   collection: CollectionRow | undefined

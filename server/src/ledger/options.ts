@@ -13,7 +13,7 @@ export type Given<T> = { [K in keyof T]?: T[K] | undefined }
 /** A check for each option. */
 export type Checks<Options> = Record<keyof Options, z.ZodType>
 
-/** What RavenDB allows, so that a database may move there. */
+/** The limits of RavenDB, so that a database may move there. */
 export const databaseName = z
   .string()
   .regex(
@@ -99,7 +99,7 @@ export const inWords: z.core.$ZodErrorMap = (issue) => {
 /** Below it, a name is probably another word. */
 const LEAST_LIKENESS = 0.6
 
-/** `Did you mean port? `, or nothing where no known name is like what was written. */
+/** `Did you mean port? `, or nothing where no known name is like the written one. */
 export function hint(written: readonly string[], known: readonly string[]): string {
   const meant = written.flatMap((name) => {
     const ranked = known

@@ -68,7 +68,7 @@ export const horizon = z
   .min(SETTLED_DAYS, `has to be at least ${SETTLED_DAYS} days`)
   .max(MAX_HORIZON_DAYS, `has to be at most ${MAX_HORIZON_DAYS} days`)
 
-/** What is old enough at this time. */
+/** The times before which rows are old enough. */
 export const pruningAt = (now: number, horizonDays: number): Pruning => ({
   settledBefore: now - SETTLED_DAYS * DAY_MS,
   heardBefore: now - horizonDays * DAY_MS,

@@ -40,7 +40,7 @@ import type {
 } from './rows.js'
 
 export interface RowStore {
-  /** What signs the grant tokens. */
+  /** The secrets that sign the grant tokens. */
   secrets: Secrets
   /** Its public name. */
   name: string
@@ -75,7 +75,7 @@ export interface RowStore {
   readOld(pruning: Pruning): Promise<Pick<GrantRow, 'id' | 'database' | 'collection'>[]>
   /** Deletes stored answers to requests from before a time, in small transactions. */
   pruneAnswers(before: number): Promise<void>
-  /** What a region holds of its root, in the same database. */
+  /** The ranges that a region holds of its root, in the same database. */
   devices: DeviceStore
   connections?(): Connections
   ping(): Promise<void>
@@ -89,7 +89,7 @@ interface Names {
 
 export interface Transaction<T> {
   select: Selection
-  /** What the store asks the ORMs' counters for before the step runs. */
+  /** The demands on the ORMs' counters before the step runs. */
   ask?(rows: Rows): readonly CounterAsk[]
   /** @returns `select`: nothing is saved, and the transaction begins again with these rows, too */
   step(rows: Rows, answers: CounterAnswers): StepResult<T> | { select: Selection }
@@ -106,7 +106,7 @@ export interface Selection {
   /** More collections, none of which is added where it is missing. They may be there twice. */
   known?: readonly CollectionKey[]
   identities?: readonly IdentityKey[]
-  /** What holds for these databases. It is read when the rows above are locked. */
+  /** The settings of these databases. They are read when the rows above are locked. */
   databases?: readonly string[]
   /**
    * Missing collections and identities are added within it, if the step changes them. Undefined:

@@ -66,7 +66,7 @@ export interface SerialKey extends CollectionKey {
   serial: number
 }
 
-/** What the ledger knows of such a place. */
+/** The ledger's record of such a place. */
 export interface SerialRow extends SerialKey {
   /** Of the collection's newest grant. */
   newest: number
@@ -137,7 +137,7 @@ export interface StoredHandOver extends HandOver {
   claim?: { id: string; by: string | null }
 }
 
-/** What holds for a whole database. Missing: it never was restored. */
+/** The settings of a whole database. Missing: it never was restored. */
 export interface DatabaseRow {
   database: string
   /** It is an older copy of itself, and grants nothing (H20). */
@@ -231,10 +231,10 @@ export const sizeOfGrant = ({ low, high }: GrantRow): number => high - low + 1
 /** Is it known that the device can issue no more number of this grant? */
 export const isSettled = ({ issued, high }: GrantRow): boolean => issued >= high
 
-/** Numbers that are not granted, whoever may get them. */
+/** Numbers that nobody holds: those that came back, and those that were not granted yet. */
 export const freeOf = ({ free, fresh }: CollectionRow): readonly Span[] => [...free, ...fresh]
 
-/** What is read of a collection to tell its status: its lists may be long. */
+/** The columns of a collection's status: without its lists, which may be long. */
 export type CountsRow = Omit<CollectionRow, 'free' | 'fresh'>
 
 export function toStatus(row: CountsRow): CollectionCounts {

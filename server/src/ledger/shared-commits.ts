@@ -10,10 +10,10 @@ import { type LedgerCore, withDatabases } from './core.js'
 import { LedgerUnavailable, RowLocked } from './errors.js'
 import type { RowChanges, Rows, Selection } from './row-store.js'
 
-/** What such a step may select. */
+/** Such a step may select these rows only. */
 export type SharedSelection = Pick<Selection, 'collections' | 'grants' | 'serials' | 'series'>
 
-/** What it may change. */
+/** It may change these only. */
 const SHARED = ['collections', 'grants', 'tombstones', 'series', 'restored'] as const
 type SharedChanges = Pick<RowChanges, (typeof SHARED)[number]>
 
@@ -24,7 +24,7 @@ interface SharedStep<T> {
   step(rows: Rows): { answer: T; changes: SharedChanges } | { select: SharedSelection }
 }
 
-/** What the steps have in common that share their commits. */
+/** The steps that share their commits have this in common. */
 export interface SharingCore extends LedgerCore {
   share<T>(step: SharedStep<T>): Promise<T>
 }

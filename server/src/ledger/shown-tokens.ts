@@ -54,7 +54,7 @@ interface ChangedLine {
   forgotten: number
 }
 
-/** What a step has changed so far. */
+/** The changes of a step so far. */
 export interface Progress extends TokenRows {
   /** By `keyText`. */
   lines: Map<string, ChangedLine>
@@ -204,13 +204,13 @@ function cutOutCopied(rows: Rows, progress: Progress, copied: readonly GrantRow[
   }
 }
 
-/** What a claim shows, as a check-in under the id of the claim. */
+/** The tokens of a claim, as a check-in under the id of the claim. */
 export const readClaimTokens = (
   { database, id, at, shown = [] }: ClaimRequest,
   tokens: GrantTokens,
 ): Showing => ({ database, id: id ?? '', at, shown: readShown(shown, database, tokens) })
 
-/** What has to be read because of the tokens that claims show. */
+/** The rows that have to be read for the tokens of claims. */
 export function shownBy(claims: readonly ClaimRequest[], tokens: GrantTokens): Selection {
   const read = claims.map((claim) => readClaimTokens(claim, tokens))
   // As a rule, these are the collections that are claimed from.

@@ -18,7 +18,7 @@ import {
   takeFrom,
 } from './number-line.js'
 
-/** What has to come from the other authority so that every demand gets what it asks for. */
+/** The blocks that the other authority has to give, so that every demand is met. */
 export interface Shortfall {
   /** The line above all numbers that the clients saw. */
   line: NumberLine
@@ -34,7 +34,7 @@ export function shortfall(
 ): Shortfall {
   const believed = demands.filter(({ lastMax }) => lastMax <= line.max + maxJump)
   const seen = Math.max(0, ...believed.map(({ lastMax }) => lastMax))
-  // An upstream is told `max`, so that it grants above what was seen.
+  // An upstream is told `max`, so that it grants above all seen numbers.
   const honest =
     seen > line.highWater ? { ...distrust(line, seen), max: Math.max(line.max, seen) } : line
   return { line: honest, believed: new Set(believed), missing: missingFrom(honest, believed) }
@@ -51,7 +51,7 @@ function missingFrom({ free, fresh }: NumberLine, demands: readonly Demand[]): n
   return missing + Math.max(0, total(demands.filter(takesAny)) - left)
 }
 
-/** What is left for demands. */
+/** The numbers that are left for demands. */
 export interface Stock {
   line: NumberLine
   believed: ReadonlySet<Demand>
@@ -85,7 +85,7 @@ export function addFresh({ line, believed }: Shortfall, fresh: readonly Span[]):
 }
 
 /**
- * @param line the stock's, after what was taken from it since
+ * @param line the stock's, without the numbers that were taken since
  * @param none the refusal when there is nothing
  */
 export function takeFromStock<None extends string>(

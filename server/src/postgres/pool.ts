@@ -142,7 +142,7 @@ export function openPool(databaseUrl: string): PostgresPool {
   }
 }
 
-/** What one connection sends. Its `query` is the same function in all its transactions. */
+/** The queries of one connection. Its `query` is the same function in all its transactions. */
 class Session {
   readonly #client: pg.PoolClient
   #waits = USUAL

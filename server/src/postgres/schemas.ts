@@ -47,7 +47,7 @@ export const findOwnPath = (pool: PostgresPool): Promise<string[]> =>
     return (await query<{ schema: string }>(OWN_PATH)).map(({ schema }) => schema)
   })
 
-/** What is named without its schema is looked for in the role's path, then beside the ledger. */
+/** A name without a schema is looked for in the role's path, then beside the ledger. */
 export const schemasWith = (ledger: string, ownPath: readonly string[]) => ({
   ledger: inSql(ledger),
   path: [...new Set([...ownPath, ledger])],

@@ -109,7 +109,7 @@ async function upgrade(
         "collection's name. Create one for the ledger: " +
         "CREATE DATABASE hilo ENCODING 'UTF8' TEMPLATE template0.",
     )
-  // Of two roles that start at once, the second finds what the first has made.
+  // Of two roles that start at once, the second finds the tables of the first.
   await lockCreation(query)
   const found = await findLedger(query)
   if (found === undefined) refuseMissing(found, place, create)

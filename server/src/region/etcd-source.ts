@@ -133,7 +133,7 @@ export function etcdSource(options: Etcd): EtcdSource {
 
 type Keys = ReturnType<typeof keysUnder>
 
-/** What etcd keeps, and where. */
+/** The keys in etcd, and their values. */
 function keysUnder(prefix: string) {
   const database = (name: string) => `${prefix}/${encodeURIComponent(name)}/`
   const collection = (key: CollectionKey) =>
@@ -148,7 +148,7 @@ function keysUnder(prefix: string) {
 }
 
 interface Setups {
-  /** What was read last. */
+  /** As it was read last. */
   known(key: CollectionKey): Known | undefined
   /** How the collection's blocks become numbers. The first region writes it as configured. */
   read(key: CollectionKey): Promise<Known>
@@ -200,7 +200,7 @@ function setupsIn(etcd: EtcdClient, keys: Keys, block: number): Setups {
   return { known: (key) => known.get(keys.collection(key)), read: readSetup }
 }
 
-/** What an operator does after etcd went back, or to change the size of the blocks. */
+/** The operator's steps after etcd went back, or to change the size of the blocks. */
 function floorsIn(
   etcd: EtcdClient,
   keys: Keys,

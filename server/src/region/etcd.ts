@@ -27,7 +27,7 @@ interface Entry {
 interface Committed {
   /** Did the conditions hold? If not, `entries` are those of `otherwise`. */
   isDone: boolean
-  /** What the keys held, in the order of the operations. Undefined: there was no such key. */
+  /** The values of the keys, in the order of the operations. Undefined: there was no such key. */
   entries: (Entry | undefined)[]
   /** Names the cluster. A restored backup gets another name, unless the operator keeps the old. */
   cluster: string
@@ -50,7 +50,7 @@ interface Asked {
   signal: AbortSignal
 }
 
-/** etcd writes whole numbers as text, and leaves out what is zero, empty or false. */
+/** etcd writes whole numbers as text, and leaves out fields that are zero, empty or false. */
 const whole = z.coerce.number().int().default(0)
 const entry = z.object({ key: z.string(), value: z.string().default(''), version: whole })
 const answer = z.object({

@@ -34,7 +34,7 @@ export interface EtcdOptions extends RegionOptions {
   password?: string | undefined
   /** A client certificate, as files in PEM. */
   certificate?: { cert: string; key: string } | undefined
-  /** Who signed the nodes' certificates, a file in PEM. Default: whom Node trusts. */
+  /** The authority that signed the nodes' certificates, a file in PEM. Default: those of Node. */
   ca?: string | undefined
 }
 

@@ -126,7 +126,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       )
     },
     async close() {
-      // If the root is away, closing goes on: the next start grants what is still here.
+      // If the root is away, closing goes on: the next start grants the numbers that are here.
       await supplies.close()
       owner.close()
       await ledger.close()
@@ -285,7 +285,7 @@ const floorsOf = (
   },
 })
 
-/** What a region's device touches outside itself: the clock, timers and the ledger's database. */
+/** A region's device touches these outside itself: the clock, timers, the ledger's database. */
 const regionWorld = (devices: DeviceStore, source: Source): World => ({
   openStore: async () => devices,
   untilOpen: async () => {},

@@ -37,7 +37,7 @@ export function rootNames(
     if (state.stopped) stopped.add(keyText(key))
   }
 
-  /** What the region's device says of itself. */
+  /** The region's device, as it names itself. */
   const heard: OwnerCallbacks['changed'] = (target, view) => {
     const key = keyText(target)
     if (!view.stopped) stopped.delete(key)

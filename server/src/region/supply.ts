@@ -30,14 +30,14 @@ import { Pacer, upstreamFailure } from '../upstream/refill.js'
 
 /** The pause after an answer that cannot be used. */
 const PAUSE_MS = 10_000
-/** While numbers go fast, the device keeps this many times what was taken last. */
+/** While numbers go fast, the device keeps this many times the last demand. */
 const SECONDS_AHEAD = 10
 
 export interface SupplyContext {
   owner: Owner
   devices: DeviceStore
   source: Source
-  /** The ledger grants nothing of what is in it: another copy of this region may have it, too. */
+  /** The ledger grants nothing of it: another copy of this region may have it, too. */
   copied(key: CollectionKey): Promise<void>
   /** Of this process. */
   page: string
@@ -55,12 +55,12 @@ export class Supply {
   #highest = 0
   #failedAt = Number.POSITIVE_INFINITY
   #exchanges = 0
-  /** One after the other, so that no call takes what another one has just claimed. */
+  /** One after the other, so that no call takes numbers that another one has just claimed. */
   #turn: Promise<unknown> = Promise.resolve()
-  /** Holds nothing between two calls: what it is leased goes to the ledger at once. */
+  /** Holds nothing between two calls: its leases go to the ledger at once. */
   readonly #page: Page
   readonly #pacer = new Pacer()
-  /** What the device keeps. */
+  /** The device's reserve. */
   #reserve: number
 
   constructor(context: SupplyContext, target: Target, key: StoreKey) {
@@ -213,7 +213,7 @@ export class Supply {
     const reserve = Math.max(count, this.#target.reserve)
     if (reserve === this.#reserve) return
     this.#reserve = reserve
-    // In the background: callers that wait take what is there.
+    // In the background: waiting callers take the numbers that are there.
     this.#fillUp(reserve).catch(() => {})
   }
 

@@ -50,7 +50,7 @@ export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs'])
       hasShortLockTimeout: work.hasShortLockTimeout,
       reads: [readState, ...work.reads],
       begins() {
-        // What others commit from here on may be missing in what is read.
+        // Commits of others from here on may be missing in these rows.
         least = seen
       },
       ask(found) {
@@ -147,7 +147,7 @@ export function toDatabases(settings: readonly Setting[]): Map<string, DatabaseR
   return found
 }
 
-/** What a step changed, as settings. */
+/** The changes of a step, as settings. */
 export const settingsFrom = ({
   restored = [],
   dropped = [],

@@ -47,7 +47,7 @@ export function missingFrom(rows: Rows, select: Selection, before: Missing): Mis
   )
 }
 
-/** The rows as if the missing ones were there. What was dropped goes on from where it was. */
+/** The rows as if the missing ones were there. Dropped collections go on from where they were. */
 export function withMissing(rows: LoadedRows, { collections, identities }: Missing): Rows {
   const { dropped } = rows
   const binding = undefined

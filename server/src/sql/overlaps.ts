@@ -17,7 +17,7 @@ import {
 } from './statements.js'
 import { decoded, GRANTS, nameIn } from './tables.js'
 
-/** What a new grant says besides its row. */
+/** A new grant, besides its row. */
 const MORE = [
   ['clearTo', 'BIGINT'],
   ['node', 'TEXT'],

@@ -58,7 +58,7 @@ export interface Loader {
 interface Loading {
   /** The statements that find the selected rows, to be run in this order. */
   reads: Statement[]
-  /** @param found what each of these statements found */
+  /** @param found the rows of each of these statements */
   rows(found: readonly unknown[][]): LoadedRows
 }
 
@@ -130,7 +130,7 @@ function partsOf(dialect: Dialect, texts: ReturnType<typeof loadingTexts>, selec
   } satisfies Record<string, Statement | undefined>
 }
 
-/** What each part has found. */
+/** The rows that each part has found. */
 type Found = Readonly<Record<keyof ReturnType<typeof partsOf>, readonly unknown[]>>
 
 function rowsFrom(select: Selection, found: Found): LoadedRows {
@@ -207,7 +207,7 @@ function loadingTexts(dialect: Dialect) {
          WHERE g.database = k."database" AND g.tag = k."collection"
          ORDER BY g.serial DESC LIMIT 1), 0) AS "serial"
       FROM ${keysIn(dialect, GRANTS, ['database', 'collection'])}`,
-    // What is known of a place among a collection's grants.
+    // The record of a place among a collection's grants.
     serials: `SELECT c.database AS "database", c.tag AS "collection", k."serial" AS "serial",
         c.serial AS "newest", c.floor AS "floor", c.dropped_serial AS "dropped",
         (SELECT g.id FROM ${schema}.hilo_grants g
@@ -251,7 +251,7 @@ export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => St
       ),
       prunedGrants: changes.prunedGrants?.map((id) => ({ id })),
     }
-    // What was dropped before is not among the rows of a step.
+    // Rows that were dropped before are not among those of a step.
     const dropped = {
       collections: changes.collections?.filter(isDropped),
       identities: changes.identities?.filter(isDropped),

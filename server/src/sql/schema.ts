@@ -10,7 +10,7 @@ import { NAME, putSetting } from './meta.js'
 import { type Run, SQLITE, statement } from './statements.js'
 import { creationOf, type Naming, TABLES } from './tables.js'
 
-/** What a ledger's database has. */
+/** The state of a ledger's database. */
 export interface Schema {
   /** Makes the tables of a new ledger, as the newest version has them. */
   tables(naming: Naming): readonly string[]
@@ -29,7 +29,7 @@ export const SCHEMA: Schema = {
 /** Wherever one of these is, there is a ledger. */
 export const LEDGER_TABLES = ['hilo_meta', ...TABLES.map(({ name }) => name)]
 
-/** What a SQLite ledger's file is called in its data folder. */
+/** The name of a SQLite ledger's file in its data folder. */
 export const SQLITE_FILE = 'hilo.db'
 
 /** Created before any other. It holds the schema's `version`, the `name`, and the `secret`. */
@@ -41,7 +41,7 @@ export const HEALTH_KEY = 'health'
 
 /** By what others know a ledger. */
 export interface Identity {
-  /** What signs its grant tokens. */
+  /** The secrets that sign its grant tokens. */
   secrets: Secrets
   /** Its public name. */
   name: string
@@ -51,7 +51,7 @@ export interface Identity {
 export interface Opening {
   /** Makes the ledger where there is none. Default false. */
   create?: boolean
-  /** What signs its grant tokens, if an operator keeps that outside; the newest first. */
+  /** Secrets that an operator keeps outside, to sign its grant tokens; the newest first. */
   secrets?: readonly string[] | undefined
   schema?: Schema
 }
@@ -85,8 +85,8 @@ export function refuseOlder(version = 0): void {
 }
 
 /**
- * What signs the grant tokens; of a new ledger a new secret.
- * @param kept what the ledger has of it
+ * The secrets that sign the grant tokens; of a new ledger a new one.
+ * @param kept as the ledger has them
  * @throws Error when a ledger has lost its own: no token could prove that it is an older copy
  */
 export function secretsIn(
@@ -150,7 +150,7 @@ const READ_SETTING = `SELECT value FROM ${SQLITE.schema}.hilo_meta WHERE key = $
 /**
  * Brings a ledger in SQLite up to date, in the caller's transaction.
  * @param place for people
- * @returns what signs its grant tokens, and its name
+ * @returns the secrets that sign its grant tokens, and its name
  */
 export function upgradeSqlite(run: Run, place: string, opening: Opening): Identity {
   const { create, schema = SCHEMA } = opening

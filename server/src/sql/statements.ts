@@ -13,7 +13,7 @@ export interface Statement {
   parameters: readonly unknown[]
 }
 
-/** What differs between databases. */
+/** The differences between databases. */
 export interface Dialect extends Naming {
   /**
    * Rows `name` of a statement, with these columns, which its parameters give.
@@ -24,7 +24,7 @@ export interface Dialect extends Naming {
   given(rows: readonly object[]): unknown[]
   /** The timeline of the database, as an expression. It rises at each fail-over; 0: it has none. */
   timeline: string
-  /** What ends a SELECT, so that the rows it finds in `table` are locked until the commit. */
+  /** The end of a SELECT that locks the rows it finds in `table` until the commit. */
   lock(table: string): string
 }
 
@@ -37,7 +37,7 @@ export interface Work<T> {
   begins?: (() => void) | undefined
   /** Run one after another. */
   reads: readonly Statement[]
-  /** What the step needs from the ORMs' counters, which only PostgreSQL has. */
+  /** The step's demands on the ORMs' counters, which only PostgreSQL has. */
   ask?: ((found: readonly unknown[][]) => readonly CounterAsk[]) | undefined
   /** Pure: it may run more than once. */
   step(found: readonly unknown[][], answers: CounterAnswers): Outcome<T>
@@ -118,7 +118,7 @@ export const keysIn = <Row>(
 /**
  * Finds the rows of which these fields are given. Rows that are locked are so in the order of these
  * fields. The keys come first: the database searches for each, and never scans the table.
- * @param more what is selected besides: `, …`
+ * @param more further columns: `, …`
  */
 export function finding<Row>(
   dialect: Dialect,
@@ -136,9 +136,9 @@ export function finding<Row>(
 type NamedTypes = readonly (readonly [name: string, type: string])[]
 
 interface Adding<Row> {
-  /** What is given besides the columns of the table. */
+  /** Values besides the columns of the table. */
   more?: NamedTypes
-  /** What is written in the place of what is given. */
+  /** The expression that is written instead of the value. */
   instead?: { readonly [Each in Field<Row>]?: string }
 }
 
@@ -163,7 +163,7 @@ export function putting<Row>(dialect: Dialect, table: Table<Row>): string {
     DO UPDATE SET ${changes.map((column) => `${column} = excluded.${column}`)}`
 }
 
-/** Writes what may change of the rows that are given. A list that is null stays as it is. */
+/** Writes the columns that may change. A list that is null stays as it is. */
 export function changing<Row>(dialect: Dialect, table: Table<Row>): string {
   const sets = fieldsOf(table, 'changes').map((field) => {
     const [column, type] = table.columns[field]

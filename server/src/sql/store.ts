@@ -233,7 +233,7 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
   }
 }
 
-/** Runs a step as if what is missing were there; or says what has to be added before it can run. */
+/** Runs a step as if the missing rows were there; or says which ones have to be added first. */
 function tried<T>(
   { ask, step }: Transaction<T>,
   rows: LoadedRows,

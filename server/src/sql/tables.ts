@@ -104,7 +104,7 @@ export const GRANTS: Table<GrantRow> = {
   },
 }
 
-/** What is left of a grant of which nothing was heard for so long that it counts as issued. */
+/** The rest of a grant that was silent for so long that it counts as issued. */
 export const TOMBSTONES: Table<Tombstone> = {
   name: 'hilo_tombstones',
   columns: {

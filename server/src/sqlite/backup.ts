@@ -49,7 +49,7 @@ function copyInto(dataDir: string, file: string): void {
   const db = connectToRead(join(dataDir, SQLITE_FILE))
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    // What is in the write-ahead log only is in the copy, too.
+    // Pages that are in the write-ahead log only are in the copy, too.
     db.exec(`VACUUM INTO '${file.replaceAll("'", "''")}'`)
   } finally {
     db.close()

@@ -92,7 +92,7 @@ const abandoned: Shared[] = []
 /** Nobody closes the connection, not even the end of the process. */
 function abandon(used: Shared): void {
   if (abandoned.push(used) > 1) return
-  // Node closes what is still open when it ends by itself, and not when it is told to.
+  // Node closes open files when it ends by itself, and not when it is told to.
   process.on('exit', (code) => process.exit(code))
 }
 

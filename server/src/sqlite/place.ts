@@ -72,7 +72,7 @@ export function requireOneName(file: string): void {
     )
 }
 
-/** Which file that is, whatever it is called. */
+/** The identity of a file, under any name. */
 export function identityOf(file: string): string {
   const { dev, ino } = statSync(file, { bigint: true })
   return `${dev}/${ino}`

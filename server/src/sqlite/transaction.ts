@@ -107,7 +107,7 @@ function guard<T>(step: () => T): T {
 }
 
 interface BusyRetry {
-  /** Resolves with what the step returns. It rejects like the step when the lock stays away. */
+  /** Resolves with the step's result. It rejects like the step when the lock stays away. */
   run<T>(step: () => T): Promise<T>
   /** Resolves when no step waits. */
   end(): Promise<void>
@@ -164,7 +164,7 @@ export function placeOf(file: string, readHeader: () => FileHeader | undefined):
   const overwritten = (): never => {
     throw new LedgerFileChanged('overwritten', file)
   }
-  /** What the file is now. Another process may be writing it just now: then a second look tells. */
+  /** The file as it is. Another process may be writing it just now: then a second look tells. */
   const laterHeader = () => {
     const found = readHeader()
     return isLater(found, seen) ? found : [readHeader()].find((again) => isLater(again, seen))

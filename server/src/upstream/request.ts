@@ -18,7 +18,7 @@ export const tlsFiles = {
       'needs two files: {"cert": "client.crt", "key": "client.key"}',
     )
     .optional(),
-  /** Who signed the server's certificate. Default: whom Node trusts. */
+  /** The authority that signed the server's certificate. Default: those that Node trusts. */
   ca: file.optional(),
 }
 const tls = z.object(tlsFiles)

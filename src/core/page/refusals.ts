@@ -1,4 +1,4 @@
-/** What a page tells a caller whom it cannot serve: what happened, and what to do. */
+/** The errors of a page that has no id for a caller: each says what happened and what to do. */
 import { HiloError } from '../errors.js'
 
 /** @param left how many numbers the device has, too few for `count` */

@@ -27,10 +27,10 @@ export type Mode =
 
 export const UNUSED: Mode = { is: 'unused', low: 0 }
 
-/** What a page asks its device for: numbers that it has, or numbers of the server. */
+/** A page asks its device for numbers that are stored, or for numbers of the server. */
 export type Call = 'exchange' | 'claim'
 
-/** What the decisions depend on. */
+/** The facts that the decisions depend on. */
 export interface Situation {
   /** Unissued numbers of the page. */
   held: number
@@ -81,7 +81,7 @@ export function wish(
  * exchange takes back. Otherwise the server is asked; if no caller waits, once, and not one that
  * has just failed.
  * @param atHand free numbers of the device, and offers of the page
- * @param last what the page has just done
+ * @param last the step that the page has just made
  */
 export function nextCall(
   situation: Situation,
@@ -140,11 +140,11 @@ export const looksAgain = (atRest: Situation, most: number): boolean =>
 /** Somebody asks for ids: a caller, or a page that runs low or is seen again. */
 export const asked = (isIdle: boolean): Mode => ({ is: 'fetching', low: 0, next: 'again', isIdle })
 
-/** What was asked for is fetched now. @returns undefined when nothing is left to fetch */
+/** The fetch begins. @returns undefined when nothing is left to fetch */
 export const begun = (mode: Mode): Mode | undefined =>
   mode.is === 'fetching' && mode.next === 'again' ? { ...mode, next: 'stocked' } : undefined
 
-/** No more numbers come now. What was asked for since the fetch began is not forgotten. */
+/** No more numbers come now. Calls that came since the fetch began are not forgotten. */
 export function failed(mode: Mode): Mode {
   if (mode.is === 'stocked') return { ...mode, is: 'dry' }
   return mode.is === 'fetching' && mode.next === 'stocked' ? { ...mode, next: 'dry' } : mode
