@@ -9,8 +9,9 @@ import { isFull, leftOut } from './test/support/sizes.js'
 // Other programs read this file, too.
 if (process.env.VITEST) endAllWithThisProcess()
 
-/** `npm run test:interop`, and everything. */
+/** Everything, or the project that the command line names. */
 const hasInterop = isFull || process.argv.includes('interop')
+const hasWorkerd = WORKERD && (isFull || process.argv.includes('unit-workerd'))
 
 const SHARED_POSTGRES = './server/test/shared-postgres.ts'
 
@@ -92,7 +93,7 @@ export default defineConfig({
         resolve: { tsconfigPaths: true },
         test: { ...unit, name: 'unit-isolated', include: ISOLATED, exclude: [...leftOut] },
       },
-      ...(WORKERD ? [inWorkerd] : []),
+      ...(hasWorkerd ? [inWorkerd] : []),
       {
         test: {
           ...SHARED_PROCESS,

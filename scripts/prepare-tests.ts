@@ -50,7 +50,7 @@ export function prepare(): string | undefined {
   const missing = absent.filter(({ isRequired }) => !isRequired).length + peers.length
   if (isFull) tellTheGate([...absent, ...peers])
   const parts = [
-    ...(leftOut.length > 0 ? [`${leftOut.length} long files`] : []),
+    ...(leftOut.length > 0 ? ['long tests'] : []),
     ...left.map(({ title }) => title),
     ...(missing > 0 ? [`tests with ${missing} programs and libraries that are not here`] : []),
   ]

@@ -7,45 +7,60 @@
 export const isFull = Boolean(process.env.CI) && process.env.CI !== 'false'
 
 /**
- * Files that a plain `npm test` leaves out, so that it takes minutes: their code is tried at less
- * cost by others, and they are about other programs, the demo's details or benches. Everything runs
- * with `CI=true`, and a file that the command line names: `npm run test:unit -- etcd`.
+ * Files and folders that a plain `npm test` leaves out, so that it takes three minutes: what they
+ * try is held at less cost by others, or they are about other programs, deployments, the demo's
+ * details and benches. Everything runs with `CI=true`, and whatever the command line names:
+ * `npm run test:unit -- etcd`.
  */
 const FULL_ONLY = [
   'server/test/backup.test.ts',
   'server/test/deploy.test.ts',
+  'server/test/durable-object/',
+  'server/test/fail-over.test.ts',
   'server/test/foreign-lock.test.ts',
+  'server/test/one-origin.test.ts',
+  'server/test/orm/',
   'server/test/pgbouncer.test.ts',
   'server/test/proxy-documents.test.ts',
+  'server/test/region/',
   'server/test/restarts.test.ts',
+  'server/test/runtimes.test.ts',
   'server/test/standby.test.ts',
-  'server/test/orm/both-takers.test.ts',
-  'server/test/orm/fresh-numbers.test.ts',
-  'server/test/orm/wrong-counters.test.ts',
-  'server/test/region/etcd.test.ts',
+  'server/test/upstream.test.ts',
+  'server/test/went-back.test.ts',
   'test/browser/bench.test.ts',
   'test/browser/counts.test.ts',
+  'test/browser/degraded-storage.test.ts',
+  'test/browser/degraded-worker.test.ts',
   'test/browser/document.test.ts',
   'test/browser/documentation.test.ts',
   'test/browser/examples.test.ts',
+  'test/browser/forks.test.ts',
   'test/browser/inspector.test.ts',
   'test/browser/jsdom.test.ts',
+  'test/browser/libraries.test.ts',
   'test/browser/play.test.ts',
+  'test/browser/playwright.test.ts',
   'test/browser/processes.test.ts',
+  'test/browser/run-end.test.ts',
+  'test/browser/series.test.ts',
   'test/docs/counters.test.ts',
-  'test/package/reproducible.test.ts',
-  'test/processes/power-cut.test.ts',
+  'test/docs/deploying.test.ts',
+  'test/package/',
+  'test/processes/',
 ]
 
+const COMMANDS = ['run', 'watch', 'dev', 'list']
+
 /**
- * @param words of Vitest's command line. Its command, `run`, names no file, and nor does what
- *   stands behind a flag
- * @returns the files that a plain run with them leaves out
+ * @param words of Vitest's command line. A command names no file, and nor does what stands behind a
+ *   flag
+ * @returns the patterns of the files that a plain run with them leaves out
  */
 function leftOutBy(words: readonly string[]): readonly string[] {
-  const rest = words[0] === 'run' ? words.slice(1) : words
-  const named = rest.filter((word, i) => !word.startsWith('-') && !rest[i - 1]?.startsWith('-'))
-  return FULL_ONLY.filter((file) => !named.some((word) => file.includes(word)))
+  const rest = COMMANDS.includes(words[0] ?? '') ? words.slice(1) : words
+  const namesFiles = rest.some((word, i) => !word.startsWith('-') && !rest[i - 1]?.startsWith('-'))
+  return namesFiles ? [] : FULL_ONLY.map((path) => (path.endsWith('/') ? `${path}**` : path))
 }
 
 /** Those that this run is to leave out. */
