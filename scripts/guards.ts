@@ -93,7 +93,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H4 without a document a page counts as hidden',
     'worker/index',
-    change(/document\?\..*/, "document?.visibilityState === 'hidden' ? 'hidden' : 'visible'"),
+    change(/document\?\.[^,]*/, "document?.visibilityState !== 'hidden'"),
   ),
 
   guard('H4 what a batch has left is noted when the page goes', 'client/batch'),

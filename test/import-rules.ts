@@ -34,7 +34,7 @@ const MAY_USE: Record<string, string[]> = {
   store: ['core', 'idb'],
   source: ['core'],
   sqlite: ['core'],
-  testing: ['core', 'client', 'consecutive'],
+  testing: ['core', 'client', 'consecutive', 'worker'],
   worker: ['core', 'store', 'source', 'client', 'comlink'],
   client: ['core', 'comlink'],
   consecutive: ['core', 'store', 'source'],

@@ -10,6 +10,7 @@ import { ambiguous, notLeased } from '../core/page/refusals.js'
 import type { Stop } from '../core/state.js'
 import { Batch } from './batch.js'
 import { PageLeases, type PageLeasesContext } from './page-leases.js'
+import type { PageWorld } from './page-world.js'
 import { Stock } from './stock.js'
 import { type WaitLimits, withinLimits } from './waiters.js'
 
@@ -17,6 +18,7 @@ export interface AllocatorContext
   extends Omit<PageLeasesContext, 'changed' | 'dropped' | 'otherLedger'> {
   /** Aborted when the page is closed, with the error for callers. */
   signal: AbortSignal
+  world: PageWorld
   formatId: FormatId | undefined
   /** Why no id can be made here at all. */
   missing?: HiloError | undefined
@@ -185,7 +187,7 @@ export class Allocator {
   /** Tells the façade, once for all ids that are issued in the meantime. */
   #notify(): void {
     this.#isNotifying = true
-    setTimeout(() => {
+    this.#context.world.later(() => {
       this.#isNotifying = false
       this.#context.changed(this)
     }, NOTIFY_MS)

@@ -16,10 +16,13 @@ import { watchLifecycle } from './lifecycle.js'
 import { type LinkOptions, OwnerLink } from './owner-link.js'
 import { PageExit } from './page-exit.js'
 import type { PageState } from './page-leases.js'
+import { type PageWorld, pageWorld } from './page-world.js'
 
 /** How this page or worker reaches its owner. */
 export interface Realm extends Pick<LinkOptions, 'spawn'> {
   ownerHere(store: DeviceStore | undefined): Promise<Owner>
+  /** Default: the browser's. */
+  world?: PageWorld
 }
 
 /** What an instance reports. */
@@ -35,6 +38,7 @@ export class Instance {
   readonly options: CheckedOptions
   // guard: H7 every page has a fresh id
   readonly page = newId()
+  readonly #world: PageWorld
   readonly link: OwnerLink
   readonly startOvers: ((database?: string) => Promise<void>)[] = []
   /** For allocators, and for leases of a page without one. */
@@ -53,6 +57,7 @@ export class Instance {
 
   constructor(options: CheckedOptions, realm: Realm, listener: InstanceListener) {
     this.options = options
+    this.#world = realm.world ?? pageWorld
     this.#home = this.#allocatorsOf(options.database)
     const { url, name, timeout, credentials, device, headers, worker, source, store } = options
     const missing = source || url ? undefined : noPage()
@@ -104,6 +109,7 @@ export class Instance {
       signal: this.signal,
       formatId: options.formatId,
       missing,
+      world: this.#world,
       state: () => this.#state(),
       isOnline: () => this.isOnline(),
     }
@@ -146,7 +152,7 @@ export class Instance {
   }
 
   isOnline(): boolean {
-    return this.#isSwitchedOn && globalThis.navigator?.onLine !== false
+    return this.#isSwitchedOn && this.#world.isOnline()
   }
 
   /** False while the app's own offline switch is on. */
@@ -239,8 +245,7 @@ export class Instance {
 
   #state(): PageState {
     if (this.signal.aborted) return 'closed'
-    // guard: H4 without a document a page counts as hidden
-    return globalThis.document?.visibilityState === 'visible' ? 'visible' : 'hidden'
+    return this.#world.isVisible() ? 'visible' : 'hidden'
   }
 }
 

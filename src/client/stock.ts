@@ -30,11 +30,13 @@ import {
 } from '../core/page/stock.js'
 import { Pace } from './pace.js'
 import type { PageLeases, PageState } from './page-leases.js'
+import type { PageWorld } from './page-world.js'
 import { Waiters } from './waiters.js'
 
 export interface StockContext {
   /** Aborted when the page is closed, with the error for callers. */
   signal: AbortSignal
+  world: PageWorld
   state(): PageState
   /** More or fewer ids are at hand. */
   changed(): void
@@ -228,7 +230,7 @@ export class Stock {
    */
   async #callersHadTheirTurn(): Promise<void> {
     if (this.waiters.isEmpty && this.#context.state() === 'visible')
-      await new Promise((resolve) => setTimeout(resolve))
+      await new Promise<void>((resolve) => this.#context.world.later(resolve))
   }
 
   #serve(mayOvertake = false): void {
@@ -282,14 +284,16 @@ export class Stock {
   }
 
   #retryAfter(wait: number): void {
-    this.#retryTimer ??= setTimeout(() => {
+    this.#retryTimer ??= this.#context.world.later(() => {
       this.#retryTimer = undefined
       this.retryNow()
     }, wait)
-    this.#retryTimer.unref?.()
+    this.#retryTimer?.unref?.()
   }
 
-  #situation(perSecond = this.#pace.perSecond(performance.now(), this.#queue.issued)): Situation {
+  #situation(
+    perSecond = this.#pace.perSecond(this.#context.world.now(), this.#queue.issued),
+  ): Situation {
     const { held, issued } = this.#queue
     return {
       held,
@@ -310,15 +314,15 @@ export class Stock {
     clearTimeout(this.#silenceTimer)
     if (this.waiters.isEmpty) return
     // guard: H16 a page whose callers wait asks an owner that is silent
-    this.#silenceTimer = setTimeout(() => this.retryNow(), SILENCE_MS)
+    this.#silenceTimer = this.#context.world.later(() => this.retryNow(), SILENCE_MS)
     // In Node, it does not keep the process alive. In a browser, timers are numbers.
-    this.#silenceTimer.unref?.()
+    this.#silenceTimer?.unref?.()
   }
 
   /** After a burst, or in the background, parks what the page does not need any more. */
   #watchRest(): void {
     if (this.#context.signal.aborted) return
-    this.#restTimer ??= setTimeout(() => {
+    this.#restTimer ??= this.#context.world.later(() => {
       this.#restTimer = undefined
       this.#rest()
     }, REST_MS)

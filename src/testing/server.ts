@@ -3,26 +3,36 @@
  * it grants no number twice, unless the number was given back.
  */
 import type { Target } from '../core/contract.js'
+import { HiloError } from '../core/errors.js'
 import type { Range } from '../core/range.js'
+import type { DeviceClaim, GrantedRange } from '../core/state.js'
+import type { Source } from '../source/source.js'
+
+/** Nobody asks it. */
+export const TEST_URL = 'https://hilo.test'
 
 /** The node whose tag ends each id, as in `orders/1-A`. */
 const NODE = 'A'
 
-export class TestServer {
+export class TestServer implements Source {
+  /** Can it be reached? */
+  isUp = true
+  /** Has the device ever got a number from here? */
+  isKnown = false
   /** The highest number that was granted, by counter. */
   readonly #max = new Map<string, number>()
-  /** Did the device ever get a number from here? */
-  isKnown = false
+  /** Grants whose answers may not have come. */
+  readonly #grants = new Map<string, Range>()
   /** The numbers of an identity, by the key that took them. */
   readonly #identities = new Map<string, Map<string, number>>()
 
-  grant(target: Target, count: number): Range {
-    const name = nameOf(target.database, target.collection)
-    const from = (this.#max.get(name) ?? 0) + 1
+  /** Numbers above `above`. */
+  grant({ database, collection, separator }: Target, count: number, above = 0): Range {
+    const name = nameOf(database, collection)
+    const from = Math.max(this.#max.get(name) ?? 0, above) + 1
     const to = from + count - 1
     this.#max.set(name, to)
-    this.isKnown = true
-    return { from, to, prefix: target.collection + target.separator, serverTag: NODE }
+    return { from, to, prefix: collection + separator, serverTag: NODE }
   }
 
   /** As the real server: the counter steps back when the end of what it granted comes back. */
@@ -31,13 +41,46 @@ export class TestServer {
     if (this.#max.get(name) === to) this.#max.set(name, from - 1)
   }
 
-  nextIdentity(database: string, collection: string, key: string): number {
+  /** The answer to a claim never comes. */
+  lose(target: Target, claim: string): void {
+    const range = this.#grants.get(claim)
+    if (range) this.takeBack(target, range)
+  }
+
+  async claim(target: Target, { id, lastBatchSize, lastMax }: DeviceClaim): Promise<GrantedRange> {
+    this.#mustBeUp()
+    const range = this.#grants.get(id) ?? this.grant(target, lastBatchSize, lastMax)
+    this.#grants.set(id, range)
+    return { range }
+  }
+
+  async reach(): Promise<void> {
+    this.#mustBeUp()
+  }
+
+  async giveBack(target: Target, range: Range): Promise<void> {
+    this.#mustBeUp()
+    this.takeBack(target, range)
+  }
+
+  async nextIdentity(database: string, collection: string, key: string): Promise<number> {
+    this.#mustBeUp()
     const name = nameOf(database, collection)
     const taken = this.#identities.get(name) ?? new Map<string, number>()
     this.#identities.set(name, taken)
     const number = taken.get(key) ?? taken.size + 1
     taken.set(key, number)
     return number
+  }
+
+  #mustBeUp(): void {
+    if (!this.isUp)
+      throw new HiloError(
+        'server-unreachable',
+        // The owner adds to a message that begins with the address that nothing came from there.
+        `${this.isKnown ? 'The server' : TEST_URL} does not answer: the test has cut it off. ` +
+          '`hilo.connect()` brings it back.',
+      )
   }
 }
 

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { Allocator } from '../../src/client/allocator.js'
 import type { OwnerLink } from '../../src/client/owner-link.js'
 import type { PageExit } from '../../src/client/page-exit.js'
+import { pageWorld } from '../../src/client/page-world.js'
 import type { DeviceView, Target } from '../../src/core/contract.js'
 import type { Failure } from '../../src/core/errors.js'
 import type { Exchange, Exchanged } from '../../src/core/state.js'
@@ -60,6 +61,7 @@ function newAllocator(state: 'visible' | 'hidden' = 'visible') {
       sender: async () => {},
     } as unknown as PageExit,
     signal: new AbortController().signal,
+    world: pageWorld,
     formatId: undefined,
     state: () => state,
     isOnline: () => true,

@@ -4,6 +4,7 @@
  * clock. What stands here is what can happen to a page; all that the page does is production code.
  */
 import { Allocator, type AllocatorContext } from '../../src/client/allocator.js'
+import { pageWorld } from '../../src/client/page-world.js'
 import { release } from '../../src/client/release.js'
 import type { DeviceView, Target } from '../../src/core/contract.js'
 import { exchange, settle, surplus } from '../../src/core/device.js'
@@ -96,6 +97,7 @@ export class OnePage {
         },
       },
       signal: this.#closing.signal,
+      world: pageWorld,
       formatId: undefined,
       state: () =>
         this.#closing.signal.aborted ? 'closed' : this.isVisible ? 'visible' : 'hidden',

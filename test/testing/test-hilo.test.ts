@@ -1,7 +1,7 @@
 /** The instance for the app's own tests: the same ids in every run, and nothing left behind. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { consecutive } from '../../src/consecutive/index.js'
-import { type Hilo, HiloError } from '../../src/index.js'
+import { createHilo, type Hilo, HiloError } from '../../src/index.js'
 import * as testing from '../../src/testing/index.js'
 
 const { createTestHilo } = testing
@@ -45,7 +45,8 @@ test('it needs no network, no worker, no storage and no timer, under fake timers
     collections: { orders: {} },
   })
   await hilo.ready
-  await hilo.nextIds('orders', 100)
+  for (let i = 0; i < 100; i++) await hilo.nextId('orders')
+  await hilo.warm('orders', 1)
   hilo.nextIdSync('orders')
   hilo.exhaust()
   await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'exhausted' })
@@ -54,7 +55,7 @@ test('it needs no network, no worker, no storage and no timer, under fake timers
   await waiting
   await consecutive(hilo, 'orders').next({ key: 'sale' })
   hilo.fork()
-  await hilo.reserve('orders', 500)
+  await hilo.reserve('orders', 500, { timeout: 1_000 })
   await hilo.release()
   await hilo.close()
   expect(vi.getTimerCount()).toBe(0)
@@ -204,21 +205,93 @@ describe('consecutive numbers', () => {
   })
 })
 
-test('ids for calls without await run out within one task, as those of a page do', async () => {
+test('ids for calls without await run out within one task; `warm` brings others', async () => {
   const hilo = createTestHilo({ reserve: 100 })
   await hilo.nextId('orders')
   const held = hilo.status('orders').leased
   for (let i = 0; i < held; i++) hilo.nextIdSync('orders')
   expect(() => hilo.nextIdSync('orders')).toThrow(expect.objectContaining({ code: 'not-leased' }))
-  await Promise.resolve()
+  await hilo.warm('orders', 1)
   expect(hilo.nextNumberSync('orders')).toBe(held + 2)
 })
 
-test('status events come once for all that one task does', async () => {
+test('what the app has warmed stays when the server is cut off', async () => {
+  const hilo = createTestHilo({ reserve: 2 })
+  await hilo.warm('orders', 20)
+  hilo.disconnect()
+  for (let i = 1; i <= 20; i++) expect(hilo.nextIdSync('orders')).toBe(`orders/${i}-A`)
+})
+
+test('status events wait for no timer', async () => {
+  vi.useFakeTimers()
   const hilo = createTestHilo()
-  let told = 0
-  hilo.addEventListener('status', () => told++)
-  await hilo.nextIds('orders', 5)
+  await hilo.warm('orders', 3)
+  let seen = 0
+  hilo.addEventListener('status', ({ detail }) => {
+    seen = detail.collections.orders!.leased
+  })
+  hilo.nextIdSync('orders')
   await Promise.resolve()
-  expect(told).toBe(1)
+  expect(seen).toBe(hilo.status('orders').leased)
+})
+
+test.each(['disconnect', 'exhaust', 'fork'] as const)(
+  '%s in the middle of anything makes no id twice, and loses no caller',
+  async (cut) => {
+    for (let moment = 0; moment < 80; moment++) {
+      const hilo = createTestHilo({ reserve: 5 })
+      const made: number[] = []
+      const make = (count: number) =>
+        Promise.all(
+          Array.from({ length: count }, async () => {
+            made.push(await hilo.nextNumber('orders', { timeout: Number.POSITIVE_INFINITY }))
+          }),
+        )
+      const batch = hilo.take('orders', 3, { timeout: Number.POSITIVE_INFINITY })
+      const first = make(30)
+      for (let i = 0; i < moment; i++) await Promise.resolve()
+      hilo[cut]()
+      hilo.connect()
+      await first
+      using mine = await batch
+      await make(30)
+      while (mine.left > 0) made.push(mine.nextNumber())
+      expect(new Set(made).size, `after ${moment} microtasks`).toBe(made.length)
+    }
+  },
+)
+
+test('release of a database leaves the others what they hold', async () => {
+  const hilo = createTestHilo()
+  await hilo.nextId('orders')
+  await hilo.nextId('orders', { database: 'Other' })
+  await hilo.release({ database: 'Other' })
+  expect(hilo.status('orders').available).toBeGreaterThan(0)
+  expect(hilo.status('orders', { database: 'Other' }).available).toBe(0)
+})
+
+test('options are checked as those of `createHilo`, also those that do nothing', () => {
+  const wrong = { name: 7, worker: 'w', headers: 7, source: {}, store: {}, url: 'ftp://x', tag: 1 }
+  for (const [name, value] of Object.entries(wrong)) {
+    const options = { [name]: value } as never
+    const messages = [createHilo, createTestHilo].map((create) => {
+      try {
+        create(options)
+      } catch (error) {
+        return (error as Error).message
+      }
+      return `${name} was taken`
+    })
+    expect(messages[1]).toBe(messages[0])
+    expect(messages[1]).toContain(name)
+  }
+})
+
+test('the browser keeps its storage when it is asked to', async () => {
+  const hilo = createTestHilo({ collections: { orders: {} } })
+  await hilo.ready
+  expect(hilo.status().storage).toBe('best-effort')
+  expect(await hilo.persist()).toBe(true)
+  await hilo.nextId('orders')
+  expect(hilo.status().storage).toBe('persistent')
 })
