@@ -32,8 +32,38 @@ export class Connection {
     method: M,
     args: Parameters<Owner[M]>,
   ): Promise<Awaited<ReturnType<Owner[M]>>> {
+    return this.#end ? Promise.reject(this.#end.reason) : this.#send(method, args)
+  }
+
+  /**
+   * Calls are rejected at once with `reason`. Resolves when the owner has ended: it first stores
+   * what it was granted.
+   */
+  async close(reason: unknown): Promise<void> {
+    this.#refuse(reason)
+    await this.#send('close', []).catch(() => {})
+    this.end(reason)
+  }
+
+  /** @param reason what calls are rejected with: those that wait, and those to come */
+  end(reason: unknown): void {
+    this.#refuse(reason)
+    this.#worker?.terminate()
+  }
+
+  #refuse(reason: unknown): void {
+    this.#end ??= { reason }
+    this.#stopWatch()
+    // guard: H16 a call is raced with the worker’s death
+    for (const reject of this.#waiting) reject(reason)
+    this.#waiting.clear()
+  }
+
+  #send<M extends Method>(
+    method: M,
+    args: Parameters<Owner[M]>,
+  ): Promise<Awaited<ReturnType<Owner[M]>>> {
     return new Promise((resolve, reject) => {
-      if (this.#end) return reject(this.#end.reason)
       const settled = () => {
         this.#waiting.delete(reject)
         if (this.#waiting.size === 0) this.#stopWatch()
@@ -45,16 +75,6 @@ export class Connection {
         .then(resolve, reject)
         .finally(settled)
     })
-  }
-
-  /** @param reason what calls are rejected with: those that wait, and those to come */
-  end(reason: unknown): void {
-    this.#end ??= { reason }
-    this.#stopWatch()
-    this.#worker?.terminate()
-    // guard: H16 a call is raced with the worker’s death
-    for (const reject of this.#waiting) reject(reason)
-    this.#waiting.clear()
   }
 
   /** While calls wait, the worker is asked now and then whether it runs. */

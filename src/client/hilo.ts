@@ -364,7 +364,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * Parks this page's leases on the device and stops. Calls that wait are rejected with `closed`.
-   * With a reserve of 0 everything goes back to the server.
+   * With a reserve of 0 everything goes back to the server. The promise resolves when all is
+   * stored, also what a request under way brings. It waits for each as long as `timeout` allows.
    */
   close(): Promise<void> {
     return this.#instance.close()

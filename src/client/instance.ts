@@ -209,7 +209,7 @@ export class Instance {
     }
   }
 
-  /** Parks all leases, then ends the link to the owner. */
+  /** Parks all leases, then ends the owner, which first stores what it was granted. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -217,16 +217,17 @@ export class Instance {
 
   async #close(): Promise<void> {
     this.#closing.abort(closed())
+    const { wasOpened } = this.link
     // A page that has no owner yet holds nothing, and does not wait for one.
-    if (!this.link.wasOpened) this.#end()
+    const ended = wasOpened ? undefined : this.#end()
     await Promise.all(this.allocators.map((allocator) => allocator.close()))
-    this.#end()
+    if (!ended) await this.#end()
   }
 
-  /** All is parked: from now on nothing is stored or sent. */
-  #end(): void {
-    this.link.end(this.signal.reason)
+  /** All is parked: no call stores or sends anything any more. */
+  #end(): Promise<void> {
     this.context.pageExit.close()
+    return this.link.end(this.signal.reason)
   }
 
   #allocatorsOf(database: string): Map<string, Allocator> {

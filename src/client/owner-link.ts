@@ -100,15 +100,15 @@ export class OwnerLink {
     this.#connection?.then(({ owner }) => owner.reportNow(), ignore)
   }
 
-  /** Calls that wait are rejected with `reason`, and no owner is started any more. */
-  end(reason: unknown): void {
-    if (this.#end) return
+  /**
+   * Calls that wait are rejected with `reason`, and no owner is started any more. Resolves when the
+   * owner has ended.
+   */
+  async end(reason: unknown): Promise<void> {
     this.#end = { reason }
     this.#starting?.end(reason)
-    this.#connection?.then((connection) => {
-      connection.owner.close()
-      connection.end(reason)
-    }, ignore)
+    const connection = await this.#connection?.catch(ignore)
+    await connection?.close(reason)
   }
 
   #notify(send: (owner: Owner) => void): void {

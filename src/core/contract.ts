@@ -212,8 +212,11 @@ export interface Owner {
   retryNow(): void
   /** The page may be gone soon, so the server hears of its use now instead of later. */
   reportNow(): void
-  /** Stops timers and closes the storage. */
-  close(): void
+  /**
+   * Begins nothing new. Resolves when what is under way is stored, and the storage is closed: what a
+   * server grants meanwhile would be lost with the owner.
+   */
+  close(): Promise<void>
 }
 
 /** How many free numbers of a collection the device shall have. */

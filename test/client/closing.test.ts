@@ -2,6 +2,8 @@
 import { IDBDatabase, IDBFactory } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
+import { total } from '../../src/core/range.js'
+import type { DeviceState } from '../../src/core/state.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
@@ -40,7 +42,7 @@ function withWorker(starts = true) {
 }
 
 describe('close() while a call is with the worker', () => {
-  test('ends the worker and starts no owner in the page', async () => {
+  test('rejects the call, stores what is granted, then ends the worker; no other starts', async () => {
     const { open, ownerHere, workers, world } = withWorker()
     const hilo = open()
     await hilo.ready
@@ -52,13 +54,32 @@ describe('close() while a call is with the worker', () => {
       })
     const reserving = codeOf(hilo.reserve('orders', 500))
     await eventually(() => expect(world.source.claims).toHaveLength(before + 1))
-    await hilo.close()
+    const closing = hilo.close()
     expect(await reserving).toBe('closed')
-    answer()
     await quiet()
-    expect(ownerHere).not.toHaveBeenCalled()
+    expect(workers[0]!.isTerminated).toBe(false)
+    answer()
+    await closing
     expect(workers[0]!.isTerminated).toBe(true)
+    const { stored } = await world.store.read(['https://shop.example.com', 'default', 'orders/'])
+    expect(total((stored as DeviceState).ranges)).toBeGreaterThanOrEqual(500)
+    expect(ownerHere).not.toHaveBeenCalled()
     expect(world.source.claims).toHaveLength(before + 1)
+  })
+
+  test('does not wait for a worker that dies meanwhile', async () => {
+    const { open, workers, world } = withWorker()
+    const hilo = open()
+    await hilo.ready
+    const before = world.source.claims.length
+    world.source.onClaim = () => new Promise<void>(() => {})
+    const reserving = codeOf(hilo.reserve('orders', 500))
+    await eventually(() => expect(world.source.claims).toHaveLength(before + 1))
+    const closing = hilo.close()
+    expect(await reserving).toBe('closed')
+    workers[0]!.fail()
+    await closing
+    expect(workers.map(({ isTerminated }) => isTerminated)).toEqual([true])
   })
 
   test('ends each instance that a component makes and closes at every mount', async () => {

@@ -168,3 +168,27 @@ test.each([
   expect(ids.length).toBe(15_000)
   expect(Math.max(...ids) / ids.length).toBeLessThanOrEqual(1.2)
 })
+
+test.each([
+  ['a page', 'page'],
+  ['a process without a page', 'service worker'],
+] as const)(
+  '%s that makes five ids of a RavenDB and closes, 20 times: 100 ids',
+  async (_, kind) => {
+    const story = await Story.begin({ authority: 'raven', reserve: 32 })
+    const device = story.addDevice()
+    device.pages[0]!.die()
+    const ids: number[] = []
+    for (let visit = 0; visit < 20; visit++) {
+      const page = story.simulation.openPage(device, '', kind)
+      await story.call(page, async ({ hilo }) => {
+        for (let i = 0; i < 5; i++) ids.push(numberOf(await hilo.nextId(COLLECTION)))
+      })
+      await story.call(page, ({ hilo }) => hilo.close())
+      page.die()
+      await story.pass(3_000)
+    }
+    // What a RavenDB grants to a page that does not wait for it is lost.
+    expect(Math.max(...ids)).toBe(ids.length)
+  },
+)
