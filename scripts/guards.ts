@@ -381,6 +381,12 @@ export const GUARDS: Guard[] = [
     'server/orm/free-numbers',
     'const unused = line',
   ),
+  guard('H20 a hook that goes back grants nothing', 'server/counter-hook'),
+  guard(
+    'H20 a block of a hook that comes late is a gap',
+    'server/counter-hook',
+    change('low > max', 'low > max - 2 ** 53'),
+  ),
   guard('H20 a counter in a table gives nothing unless it moves', 'server/orm/bound-ledger'),
   guard('H20 a claim tells the highest number seen', 'core/claim', 'lastMax: 0'),
   guard('H20 a grant that overlaps is refused', 'core/claim'),

@@ -1,5 +1,6 @@
 /** The server's public surface. */
 
+export type { CounterHook, CounterHooks, HiCall, HiMeaning } from './bound/hook/options.js'
 export type { CounterOptions } from './bound/orm/counter-options.js'
 export type { StrategyName } from './bound/orm/strategies.js'
 export type { RavenOptions } from './bound/raven/options.js'

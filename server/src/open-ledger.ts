@@ -8,9 +8,12 @@ import {
   type Bindings,
   type CollectionsOptions,
   collectionsSetting,
+  countersSetting,
+  joined,
   refuseWithoutPostgres,
 } from './bound/collections-setting.js'
-import { withRavens } from './bound/raven/ledger.js'
+import type { CounterHooks } from './bound/hook/options.js'
+import { withSources } from './bound/sources.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { type Checks, checked, type Given, ledgerLimits, secrets } from './ledger/options.js'
@@ -48,7 +51,13 @@ export interface LedgerOptions {
    */
   collections?: CollectionsOptions | undefined
   /**
-   * Makes this ledger a region: all its numbers come from another server. Not with `collections`.
+   * Collections whose numbers come from any other counter, which a function of yours asks. By
+   * database, then by name.
+   */
+  counters?: CounterHooks | undefined
+  /**
+   * Makes this ledger a region: all its numbers come from another server. Not with `collections`
+   * or `counters`.
    */
   upstream?: RootSetting | undefined
   /**
@@ -88,6 +97,7 @@ const ledgerOptions = z.strictObject({
   secrets: secrets.optional(),
   limits: ledgerLimits.prefault({}),
   collections: collectionsSetting.prefault({}),
+  counters: countersSetting.prefault({}),
   upstream: rootSettings.optional(),
   first: z.boolean().default(false),
 } satisfies Checks<LedgerOptions>)
@@ -97,11 +107,12 @@ const ledgerOptions = z.strictObject({
  * reached
  */
 export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
-  const { dataDir, databaseUrl, limits, collections, upstream, first, ...given } = checked(
+  const { dataDir, databaseUrl, limits, upstream, first, ...given } = checked(
     ledgerOptions,
     options,
     'openLedger',
   )
+  const collections = joined(given.collections, given.counters)
   const { create = dataDir === undefined && databaseUrl === undefined, secrets } = given
   if (databaseUrl !== undefined && dataDir !== undefined)
     throw new Error('openLedger: give databaseUrl or dataDir, not both: there is one ledger.')
@@ -109,8 +120,8 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
   if (databaseUrl === undefined && dataDir === undefined) refuseInProduction()
   if (upstream && collections.size > 0)
     throw new Error(
-      'openLedger: give upstream or collections, not both: all numbers of a region come from its ' +
-        'root. Bind collections there.',
+      'openLedger: give upstream, or collections and counters, not both: all numbers of a region ' +
+        'come from its root. Bind collections there.',
     )
   refuseWithoutPostgres(collections, databaseUrl)
   const cautions = createCautions()
@@ -124,7 +135,7 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
   try {
     await checkRole(ledger, store.devices, upstream !== undefined)
     if (upstream) return openRegion(ledger, store.devices, upstream)
-    return await withRavens(ledger, bindings)
+    return await withSources(ledger, bindings)
   } catch (error) {
     await ledger.close()
     throw error

@@ -1,11 +1,13 @@
 /**
  * The setting `collections`: which collections are bound, and to what: the counter of a back end's
- * ORM, or a RavenDB. Guarantees that a wrong setting is refused with its name and the fix.
+ * ORM, or a RavenDB. The setting `counters` adds those that are bound to functions of the app.
+ * Guarantees that a wrong setting is refused with its name and the fix.
  */
 import { z } from 'zod'
-import { type BoundCollection, bindingKey } from '../ledger/collections.js'
+import { type BoundCollection, bindingKey, HOOK } from '../ledger/collections.js'
 import type { CollectionKey } from '../ledger/ledger.js'
 import { databaseName, inWords } from '../ledger/options.js'
+import { counterHooks, type Hook } from './hook/options.js'
 import {
   type Binding,
   type CounterOptions,
@@ -25,6 +27,7 @@ export type Bound<Name = string> = BoundCollection &
   (
     | { authority: 'counter'; counter: Binding<Name> }
     | { authority: 'upstream'; upstream: RavenAddress }
+    | { authority: 'hook'; hook: Hook }
   )
 
 /** By `bindingKey`. */
@@ -39,6 +42,8 @@ export function refuseWithoutPostgres(bindings: Bindings, databaseUrl: string | 
         'be in that PostgreSQL database. Give --database-url (embedded: databaseUrl).',
     )
 }
+
+const TWICE = 'is there twice: databases and collections are compared lower-cased'
 
 const one = z.looseObject(
   {},
@@ -55,11 +60,7 @@ export const collectionsSetting = z
     for (const [database, collections] of Object.entries(databases))
       for (const [collection, settings] of Object.entries(collections)) {
         const key = bindingKey({ database, collection })
-        if (bindings.has(key))
-          fail(
-            [database, collection],
-            'is there twice: databases and collections are compared lower-cased',
-          )
+        if (bindings.has(key)) fail([database, collection], TWICE)
         const { data, error } = (
           'upstream' in settings ? ravenSettings : counterSettings
         ).safeParse(settings, { error: inWords })
@@ -92,4 +93,39 @@ const toCounter = (key: CollectionKey, counter: Binding): Bound => ({
   authority: 'counter',
   description: descriptionOf(counter),
   counter,
+})
+
+export const countersSetting = counterHooks.transform((databases, context): Bindings => {
+  const bindings = new Map<string, Bound>()
+  for (const [database, collections] of Object.entries(databases))
+    for (const [collection, hook] of Object.entries(collections)) {
+      const key = bindingKey({ database, collection })
+      if (bindings.has(key))
+        context.issues.push({
+          code: 'custom',
+          path: [database, collection],
+          message: TWICE,
+          input: databases,
+        })
+      bindings.set(key, toHook({ database, collection }, hook))
+    }
+  return bindings
+})
+
+/** @throws Error when one collection is in both */
+export function joined(collections: Bindings, counters: Bindings): Bindings {
+  const twice = [...counters.keys()].find((key) => collections.has(key))
+  if (twice !== undefined)
+    throw new Error(
+      `openLedger: ${twice} is in collections and in counters. Its numbers come from one place: ` +
+        'remove the other one.',
+    )
+  return new Map([...collections, ...counters])
+}
+
+const toHook = (key: CollectionKey, hook: Hook): Bound => ({
+  ...key,
+  authority: 'hook',
+  description: `${HOOK} in blocks of ${hook.blockSize}, hi is ${hook.hiIs}`,
+  hook,
 })

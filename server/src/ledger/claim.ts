@@ -3,6 +3,7 @@
  * that a repeated claim gets the same grant (H11), and that no number is granted twice.
  */
 import {
+  type Authority,
   authorityOf,
   distinct,
   grouped,
@@ -270,7 +271,9 @@ function sourceOf(
   const unused = withoutSpans(line, answer?.used ?? [])
   const short = shortfall(unused, open, limits.maxJump)
   const fresh =
-    authority === 'counter' ? (answer?.fresh ?? []) : received && spansFor(row, received)
+    authority === 'counter'
+      ? (answer?.fresh ?? [])
+      : received && usableOf(authority, line, spansFor(row, received))
   if (!fresh && short.missing > 0)
     return {
       // It counts as changed: a name takes room before its numbers are asked for elsewhere.
@@ -308,7 +311,15 @@ const spansFor = (
       (range) =>
         range.database.toLowerCase() === database && range.collection.toLowerCase() === collection,
     )
-    .map(({ low, high, node }) => [low, high, node])
+    .map(({ low, high, node }) => (node === undefined ? [low, high] : [low, high, node]))
+
+/**
+ * The blocks of a hook come in rising order. One that is not above all others came late, because
+ * another server has stored a higher one meanwhile; or the counter gave it twice.
+ */
+const usableOf = (authority: Authority, { max }: NumberLine, spans: readonly Span[]): Span[] =>
+  // guard: H20 a block of a hook that comes late is a gap
+  spans.filter(([low]) => authority !== 'hook' || low > max)
 
 function newGrant(
   claim: ClaimRequest,

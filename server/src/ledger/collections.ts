@@ -73,8 +73,11 @@ export const lettersOf = ({ database, collection }: CollectionKey): CollectionKe
 /** Does the collection count letters? */
 export const isOfLetters = (collection: string): boolean => collection.endsWith('|')
 
-/** A collection is counted by this ledger, by an ORM's counter beside it, or by an upstream. */
-export type Authority = 'ledger' | 'counter' | 'upstream'
+/**
+ * A collection is counted by this ledger, by an ORM's counter in the ledger's database, by a RavenDB
+ * or the root of a region, or by a counter that a function of the app asks.
+ */
+export type Authority = 'ledger' | 'counter' | 'upstream' | 'hook'
 
 export interface BoundCollection extends CollectionKey {
   authority: Exclude<Authority, 'ledger'>
@@ -94,6 +97,9 @@ export const EVERY_COLLECTION = '*'
 /** Databases have no `/` in their names. */
 export const bindingKey = ({ database, collection }: CollectionKey): string =>
   `${database}/${collection}`.toLowerCase()
+
+/** What a ledger remembers of a collection that a function of the app counts begins so. */
+export const HOOK = 'a function'
 
 /** Where a ledger remembers a binding, among its settings, before its key. */
 export const BINDING_PREFIX = 'binding:'

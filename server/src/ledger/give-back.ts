@@ -126,7 +126,7 @@ const isPlain = (grant: GrantRow): boolean =>
  * several nodes can end at the same number.
  */
 const isPlainEnd = (row: CollectionRow, end: number, authority: Authority): boolean =>
-  authority === 'ledger' ? row.max === end : authority === 'counter'
+  authority === 'ledger' ? row.max === end : authority !== 'upstream'
 
 /** The collection after the grant's numbers above `last` came back. */
 function withReturned(
@@ -138,7 +138,7 @@ function withReturned(
   if (authority === 'ledger') return withLine(row, release(row, last + 1, high, row.forgotten))
   return withLine(
     row,
-    restock(row, authority === 'counter' ? [last + 1, high] : [last + 1, high, serverTag]),
+    restock(row, authority === 'upstream' ? [last + 1, high, serverTag] : [last + 1, high]),
   )
 }
 

@@ -200,8 +200,11 @@ export type MarkRefusal = {
 export interface UpstreamRange extends CollectionKey {
   low: number
   high: number
-  /** The node that granted it: numbers of different nodes are different numbers. */
-  node: string
+  /**
+   * The node that granted it: numbers of different nodes are different numbers. Undefined: the
+   * upstream has no nodes.
+   */
+  node?: string | undefined
 }
 
 /** The end of such a range, to be given back to its node. */

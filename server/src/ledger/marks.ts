@@ -7,6 +7,7 @@ import {
   authorityOf,
   type BoundCollections,
   distinct,
+  HOOK,
   keyText,
   normalized,
   refuseChanged,
@@ -25,7 +26,7 @@ import { givenTo } from './identities.js'
 import type { Floor, Floors, Mark, MarkRefusal, Marks, MarkWrite, RaisedFloors } from './ledger.js'
 import { MAX_NUMBER, move } from './number-line.js'
 import { grantedBefore } from './overlap.js'
-import { type Rows, type StepResult, UNLIMITED } from './row-store.js'
+import { type LoadedCollection, type Rows, type StepResult, UNLIMITED } from './row-store.js'
 import {
   type CollectionRow,
   freeOf,
@@ -145,6 +146,9 @@ export function writeMarks(
 
 const NOTHING_WANTED: Pick<CounterAsk, 'stock' | 'missing'> = { stock: [], missing: () => 0 }
 
+/** A command has not the function of the app, and needs it for no floor. */
+const isOfHook = ({ binding }: LoadedCollection): boolean => binding?.startsWith(HOOK) ?? false
+
 /** The counter of an ORM is raised with the floor: the next block comes from above it. */
 export function asksOfFloor(
   rows: Rows,
@@ -152,6 +156,7 @@ export function asksOfFloor(
   { bound }: LedgerContext,
 ): CounterAsk[] {
   const row = rows.collections.get(keyText(key))!
+  if (isOfHook(row)) return []
   refuseChanged(bound, key, row.binding)
   if (authorityOf(bound, key) !== 'counter') return []
   const floor = Math.max(asked, lostOf(rows, row))
@@ -210,6 +215,7 @@ export function checkFloors({ by }: Floors): void {
 /** The counters of ORMs are raised from where they stand: back ends take from them, too. */
 export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections): CounterAsk[] =>
   [...rows.collections.values()].flatMap((row): CounterAsk[] => {
+    if (isOfHook(row)) return []
     refuseChanged(bound, row, row.binding)
     if (authorityOf(bound, row) !== 'counter') return []
     const { database, collection } = row

@@ -21,7 +21,8 @@ export const ownName = (name: string, bound: BoundCollections): string | undefin
 
 /**
  * The counter of an ORM is in the ledger's own database and in its dumps, so it has the ledger's
- * name. @returns the name of where the numbers of a collection come from. Undefined: it has none
+ * name. So has a counter that a function of the app asks: nobody says which one that is.
+ * @returns the name of where the numbers of a collection come from. Undefined: it has none
  */
 export const namesOf =
   (own: string, bound: BoundCollections) =>

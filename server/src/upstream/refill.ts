@@ -26,6 +26,14 @@ export type Take = (
   max: number,
 ) => Promise<readonly UpstreamRange[]>
 
+/** Where the numbers of one collection come from. */
+export interface BoundSource {
+  /** As `Take`, of this collection. */
+  take(short: readonly ClaimRequest[], max: number): Promise<readonly UpstreamRange[]>
+  /** Gives back what it can. The ledger is still open. */
+  close(): Promise<void>
+}
+
 /** @throws what `take` throws, when it is short of numbers for every claim and gets none */
 export async function refilled(
   claim: Ledger['claim'],

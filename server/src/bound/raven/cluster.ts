@@ -18,7 +18,7 @@ import { parsed, readTls, send } from '../../upstream/request.js'
 import type { RavenAddress } from './options.js'
 
 /** `node` is the tag of the node that granted it. */
-type NewRange = Omit<UpstreamRange, keyof CollectionKey>
+type NewRange = Omit<UpstreamRange, keyof CollectionKey> & { node: string }
 
 export interface RavenCluster {
   /**
