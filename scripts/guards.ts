@@ -714,6 +714,11 @@ export const GUARDS: Guard[] = [
   ),
   guard("H28 a name is one device's for ever", 'server/sqlite-ledger'),
   guard(
+    'H28 names that differ only in upper and lower case are one',
+    'server/ledger/rules',
+    'nameKey: name',
+  ),
+  guard(
     'H28 a device that has changed what the server heard of makes no number',
     'server/ledger/rules',
     'const seen = withLink(told, request)',

@@ -4,6 +4,7 @@ import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, LIMITS } from '../http/messages.js'
 import type { OperatedLedger } from '../http/operated.js'
+import { seriesKey } from '../ledger/collections.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 
@@ -144,7 +145,7 @@ export async function find(
 ): Promise<Series> {
   const found = (await allSeries(ledger, database)).filter(
     (each) =>
-      [letter, letter.toUpperCase()].includes(each.letter) &&
+      seriesKey(each.letter) === seriesKey(letter) &&
       (collection === undefined || each.collection === collection.toLowerCase()),
   )
   if (found.length === 0)

@@ -107,9 +107,10 @@ export const noSeries = (
 export const nameTaken = (name: string, collection: string): Refusal =>
   refused(
     'conflict',
-    `The series ${name} of '${collection}' is not free: it was given before. A name is never ` +
-      'given twice: a new till gets a new name. No series was given. Who has it, an operator ' +
-      'sees with offline-hilo-server series <database>.',
+    `The series ${name} of '${collection}' is not free: it was given before, perhaps in other ` +
+      'letters: t3 and T3 are one name. A name is never given twice: a new till gets a new name. ' +
+      'No series was given. Who has it, an operator sees with offline-hilo-server series ' +
+      '<database>.',
   )
 
 export const manySeries = (most: number): Refusal =>

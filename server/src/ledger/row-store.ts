@@ -138,9 +138,9 @@ export interface Selection {
   withHeld?: boolean
 }
 
-/** What a series is called: `B`, or a name. */
+/** What a series is called, as `seriesKey` has it: `b`, or a name. */
 export interface SeriesNameKey extends CollectionKey {
-  name: string
+  nameKey: string
 }
 
 export type Quota = Pick<LedgerLimits, 'collections' | 'databases'>

@@ -106,6 +106,8 @@ export interface SeriesRow extends CollectionKey {
   letter: number
   /** The name that the app has chosen, or else the letter: `B`. No other series has it. */
   name: string
+  /** As `seriesKey` has it. */
+  nameKey: string
   device: string
   last: number
   /** JSON: how far each period has come, the newest last. */

@@ -2,7 +2,7 @@
  * The register of series: its methods, and what a person does with a series. The rules are pure.
  * Guarantees that no two series of a collection have the same number of an authority.
  */
-import { keyText, lettersOf, normalized } from './collections.js'
+import { keyText, lettersOf, normalized, seriesKey } from './collections.js'
 import { type LedgerCore, selectionOfShown } from './core.js'
 import { HeldOfAnother } from './errors.js'
 import { handOver, handOversOf, isFor, rangesOf, takeOver, toSeries } from './hand-over.js'
@@ -41,7 +41,7 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
   const inTurn = turns()
 
   const grantOf = async ({ letter, ...key }: SeriesLetter): Promise<string | undefined> =>
-    (await store.findSeries({ ...key, name: letter }))?.grant
+    (await store.findSeries({ ...key, nameKey: seriesKey(letter) }))?.grant
 
   /** Undefined: there is no such series. */
   async function changed(
@@ -169,7 +169,8 @@ async function claimIn(
     quota: limits,
     claims: [letter],
     series: token ? [token.id] : [],
-    seriesNamed: name === undefined ? undefined : { database, collection, name },
+    seriesNamed:
+      name === undefined ? undefined : { database, collection, nameKey: seriesKey(name) },
   }
   return change([database], {
     select,

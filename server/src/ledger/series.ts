@@ -5,7 +5,7 @@
  */
 import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import { grantClaims } from './claim.js'
-import { keyText, lettersOf } from './collections.js'
+import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
 import { givenTo, handOverOf, withLost } from './hand-over.js'
@@ -93,6 +93,8 @@ export function claimSeries(
       collection,
       letter,
       name,
+      // guard: H28 names that differ only in upper and lower case are one
+      nameKey: seriesKey(name),
       device,
       last: 0,
       periods: '[]',
