@@ -114,6 +114,14 @@ function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
       )
     case 'crowded':
       return `Series ${letter} has as many ranges as the server keeps.`
+    case 'restored':
+      return 'The database was restored. Raise its floors first: offline-hilo-server raise-floor.'
+    case 'unlisted':
+      return (
+        'The database was restored, and may have given these numbers before. First give each ' +
+        'range again that was given after the backup, with --again. List the series, too: ' +
+        '--exists <name>. Then say --all-listed.'
+      )
     case 'closed':
       return `Series ${letter} is closed, and a closed series never goes on.`
     case 'missing':

@@ -169,6 +169,17 @@ export const restored = (databases: readonly string[]) =>
     PERSON_RETRY_SECONDS,
   )
 
+/** Nobody knows which names were given after the backup. */
+export const unlisted = (database: string) =>
+  tryLater(
+    'restored',
+    `'${database}' gives no name of a series: its ledger was restored from a backup, and may have ` +
+      'given the same name before. An operator has to list the series that exist: ' +
+      'offline-hilo-server series <database> --exists <name>, and then --all-listed. Send the ' +
+      'same request again later.',
+    PERSON_RETRY_SECONDS,
+  )
+
 /** The device holds numbers of another ledger, and stops when it reads this. */
 const ofAnotherLedger = ({ held, name, serverTag, above }: OtherLedger): Refusal =>
   new Refusal(
