@@ -720,6 +720,11 @@ export const GUARDS: Guard[] = [
   ),
   guard("H28 a name is one device's for ever", 'server/sqlite-ledger'),
   guard(
+    'H28 names that differ only in upper and lower case are one',
+    'server/ledger/rules',
+    'nameKey: name',
+  ),
+  guard(
     'H28 a device that has changed what the server heard of makes no number',
     'server/ledger/rules',
     'const seen = withLink(told, request)',
@@ -767,6 +772,25 @@ export const GUARDS: Guard[] = [
     'const range = ranges.at(-1)',
   ),
   guard('H28 a number of a range is given once', 'server/ledger/rules'),
+  guard(
+    'H28 after a restore no name is given before those that exist are listed',
+    'server/ledger/rules',
+  ),
+  guard(
+    'H28 after a restore no new range is given before those that exist are listed',
+    'server/ledger/rules',
+  ),
+  guard('H28 a hand-over from before a restore is given to nobody', 'server/ledger/rules'),
+  guard(
+    'H20 who raises the floor of letters has lost series, and lists those that exist',
+    'server/ledger/rules',
+    'const listings: ReturnType<typeof restoredAgain>[] = []',
+  ),
+  guard(
+    'H20 after a restore a person lists which series exist',
+    'server/ledger/rules',
+    'listings: []',
+  ),
   guard('H28 a number that was heard of is in no range that is given later', 'server/ledger/rules'),
   guard(
     'H28 a range makes no number below one of the device that had the series before',

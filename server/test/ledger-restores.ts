@@ -1,8 +1,27 @@
 /** What a ledger promises that is an older copy of itself, restored from a backup. */
 import { expect } from 'vitest'
-import { AT, grantOf, held, newId, type Promises, span } from './ledger-bench.js'
+import type { SeriesClaim } from '../src/ledger/ledger.js'
+import { AT, type Bench, grantOf, held, newId, type Promises, span } from './ledger-bench.js'
 
 const BY = 1_000
+
+/** A ledger with a series T3, and what a person and other tills ask of it after a restore. */
+async function tillsOf({ ledger, database }: Bench) {
+  const key = { database, collection: 'receipts' }
+  const claim = (change: Partial<SeriesClaim>) =>
+    ledger.claimSeries({ ...key, id: newId(), device: 'Till', at: AT, ...change })
+  const note = (letter: string) =>
+    ledger.noteSeries({ ...key, database: database.toUpperCase(), letter, at: AT + 1 })
+  const give = (letter: string, from: number, again?: boolean) =>
+    ledger.giveRange({ ...key, letter, range: { from, to: from + 999 }, again })
+  const reopen = () => ledger.reopenSeries({ database: database.toUpperCase() })
+  const handOver = (to: string, change: object = {}) => {
+    const done = { by: 'anna', reason: 'stolen', at: AT + 5, ...change }
+    return ledger.handOverSeries({ ...key, letter: 'T3', to, last: 131, period: '', ...done })
+  }
+  await claim({ name: 'T3' })
+  return { key, claim, note, give, reopen, handOver }
+}
 
 export function describeRestores(promise: Promises): void {
   promise(
@@ -228,6 +247,95 @@ export function describeRestores(promise: Promises): void {
       })
       expect(span(await take())).toEqual([32 + BY + 1, 64 + BY])
       expect(await ledger.raiseFloors({ database, by: BY })).toMatchObject({ usedUp: ['lines'] })
+    },
+  )
+
+  promise(
+    'after a restore, no name of a series is given before a person has listed those that exist',
+    async (bench) => {
+      const { ledger, database, checkIn, lost } = bench
+      const { claim, note, reopen } = await tillsOf(bench)
+      const id = newId()
+      expect(await claim({ id, name: 'T5' })).toMatchObject({ name: 'T5' })
+      expect(await ledger.unlisted()).not.toContain(database)
+      await checkIn(newId(), await lost())
+      expect(await claim({ name: 'T9' })).toMatchObject({ refused: 'restored' })
+      expect(await reopen()).toBe(false)
+      expect(await note('T9')).toMatchObject({ refused: 'restored' })
+      await ledger.raiseFloors({ database, by: BY })
+      expect(await ledger.unlisted()).toContain(database)
+      expect(await claim({ name: 'T9' })).toEqual({ refused: 'unlisted' })
+      // Who has one gets its answer; letters go on above all that were given.
+      expect(await claim({ id, name: 'T5' })).toMatchObject({ name: 'T5', isRepeat: true })
+      expect(await claim({})).toMatchObject({ letter: BY + 3 })
+      expect(await note('T9')).toMatchObject({ letter: 'T9', last: 0, closed: undefined })
+      expect(await note('t9')).toMatchObject({ letter: 'T9' })
+      expect(await claim({ name: 'T9' })).toEqual({ refused: 'taken' })
+      expect(await claim({ name: 'T10' })).toEqual({ refused: 'unlisted' })
+      expect(await reopen()).toBe(true)
+      expect(await claim({ name: 't9' })).toEqual({ refused: 'taken' })
+      expect(await claim({ name: 'T10' })).toMatchObject({ name: 'T10' })
+      expect(await ledger.unlisted()).not.toContain(database)
+      // A person may hand the series of a till over that the backup does not know.
+      const done = { by: 'anna', reason: 'stolen', at: AT + 5, last: 7, period: '' }
+      await ledger.handOverSeries({
+        ...done,
+        database,
+        collection: 'receipts',
+        letter: 'T9',
+        to: 'x',
+      })
+      expect(await claim({ device: 'x' })).toMatchObject({ name: 'T9', after: { last: 7 } })
+    },
+  )
+
+  promise(
+    'the floor of letters alone, and another ledger that is followed, close the names, too',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { claim, reopen } = await tillsOf(bench)
+      await ledger.raiseFloor({ database, collection: 'orders', floor: 5 })
+      expect(await claim({ name: 'T4' })).toMatchObject({ name: 'T4' })
+      await ledger.raiseFloor({ database, collection: 'receipts|', floor: 5 })
+      expect(await claim({ name: 'T5' })).toEqual({ refused: 'unlisted' })
+      expect(await reopen()).toBe(true)
+      expect(await claim({ name: 'T5' })).toMatchObject({ name: 'T5' })
+      await ledger.follow({ database, name: 'abcdefghjkmnpqrs', above: 50 })
+      expect(await claim({ name: 'T6' })).toEqual({ refused: 'unlisted' })
+    },
+  )
+
+  promise(
+    'after a restore, only ranges that were given before it are given, until they are listed',
+    async (bench) => {
+      const { ledger, database, checkIn, lost } = bench
+      const { give, reopen } = await tillsOf(bench)
+      await checkIn(newId(), await lost())
+      expect(await give('T3', 1)).toEqual({ refused: 'restored' })
+      expect(await give('T3', 1, true)).toEqual({ refused: 'restored' })
+      await ledger.raiseFloors({ database, by: BY })
+      expect(await give('T3', 2001)).toEqual({ refused: 'unlisted' })
+      expect(await give('T3', 1, true)).toMatchObject({ ranges: [{ from: 1, to: 1_000 }] })
+      await reopen()
+      expect(await give('T3', 1)).toMatchObject({ refused: 'overlap' })
+      expect(await give('T3', 2001)).toMatchObject({ ranges: [{ from: 1 }, { from: 2001 }] })
+    },
+  )
+
+  promise(
+    'a hand-over from before a restore is given to nobody: the backup may not know who got it',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { claim, reopen, handOver } = await tillsOf(bench)
+      await handOver('Till 4')
+      await ledger.raiseFloors({ database, by: BY })
+      expect(await claim({ device: 'Till 4' })).toEqual({ refused: 'unlisted' })
+      const again = { at: AT + 9, dryRun: true }
+      expect(await handOver('Till 4', again)).toMatchObject({ handedOver: { at: AT + 9 } })
+      await reopen()
+      expect(await claim({ device: 'Till 4' })).toMatchObject({ letter: BY + 2 })
+      expect(await handOver('Till 5')).toMatchObject({ handedOver: { isTaken: false } })
+      expect(await claim({ device: 'Till 5' })).toMatchObject({ name: 'T3', after: { last: 131 } })
     },
   )
 

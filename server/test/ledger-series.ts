@@ -109,6 +109,28 @@ export function describeSeries(promise: Promises): void {
     },
   )
 
+  promise('T3 and t3 are one name, in whichever letters it is written', async (bench) => {
+    const { ledger, database } = bench
+    const { begin, list } = seriesOf(ledger, database)
+    const id = newId()
+    await begin({ id, name: 'T3' })
+    const other = { database, collection: 'receipts', id: newId(), device: '', at: AT }
+    expect(await ledger.claimSeries({ ...other, name: 't3' })).toEqual({ refused: 'taken' })
+    expect(await begin({ id, name: 't3' })).toMatchObject({ name: 'T3', isRepeat: true })
+    await begin({ name: 'straße-1' })
+    const same = ['STRASSE-1', 'ＳＴＲＡＳＳＥ-1', 'ſtraſſe-1']
+    for (const name of same)
+      expect(await ledger.claimSeries({ ...other, id: newId(), name })).toEqual({
+        refused: 'taken',
+      })
+    expect(await begin({ name: 'straẞe-2' })).toMatchObject({ name: 'straẞe-2' })
+    const closing = { database, collection: 'receipts', by: 'anna', reason: 'lost', at: AT }
+    expect(await ledger.closeSeries({ ...closing, letter: 't3' })).toMatchObject({ letter: 'T3' })
+    const asked = { database, collection: 'receipts', number: 1, series: 'STRASSE-2' }
+    expect((await ledger.explain(asked)).series).toMatchObject([{ series: 'straẞe-2' }])
+    expect((await list()).map(({ letter }) => letter)).toEqual(['T3', 'straße-1', 'straẞe-2'])
+  })
+
   promise('the register knows each period from its first to its last number', async (bench) => {
     const { ledger, database } = bench
     const { begin, list } = seriesOf(ledger, database)

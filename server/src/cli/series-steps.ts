@@ -4,6 +4,7 @@ import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, LIMITS } from '../http/messages.js'
 import type { OperatedLedger } from '../http/operated.js'
+import { seriesKey } from '../ledger/collections.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 
@@ -113,6 +114,14 @@ function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
       )
     case 'crowded':
       return `Series ${letter} has as many ranges as the server keeps.`
+    case 'restored':
+      return 'The database was restored. Raise its floors first: offline-hilo-server raise-floor.'
+    case 'unlisted':
+      return (
+        'The database was restored, and may have given these numbers before. First give each ' +
+        'range again that was given after the backup, with --again. List the series, too: ' +
+        '--exists <name>. Then say --all-listed.'
+      )
     case 'closed':
       return `Series ${letter} is closed, and a closed series never goes on.`
     case 'missing':
@@ -144,7 +153,7 @@ export async function find(
 ): Promise<Series> {
   const found = (await allSeries(ledger, database)).filter(
     (each) =>
-      [letter, letter.toUpperCase()].includes(each.letter) &&
+      seriesKey(each.letter) === seriesKey(letter) &&
       (collection === undefined || each.collection === collection.toLowerCase()),
   )
   if (found.length === 0)

@@ -107,9 +107,10 @@ export const noSeries = (
 export const nameTaken = (name: string, collection: string): Refusal =>
   refused(
     'conflict',
-    `The series ${name} of '${collection}' is not free: it was given before. A name is never ` +
-      'given twice: a new till gets a new name. No series was given. Who has it, an operator ' +
-      'sees with offline-hilo-server series <database>.',
+    `The series ${name} of '${collection}' is not free: it was given before, perhaps in other ` +
+      'letters: t3 and T3 are one name. A name is never given twice: a new till gets a new name. ' +
+      'No series was given. Who has it, an operator sees with offline-hilo-server series ' +
+      '<database>.',
   )
 
 export const manySeries = (most: number): Refusal =>
@@ -165,6 +166,17 @@ export const restored = (databases: readonly string[]) =>
       'from a backup, and a device has numbers that were granted later. An operator has to run: ' +
       'offline-hilo-server raise-floor <database> --all --by <numbers>. Send the same request ' +
       'again later.',
+    PERSON_RETRY_SECONDS,
+  )
+
+/** Nobody knows which names were given after the backup. */
+export const unlisted = (database: string) =>
+  tryLater(
+    'restored',
+    `'${database}' gives no name of a series: its ledger was restored from a backup, and may have ` +
+      'given the same name before. An operator has to list the series that exist: ' +
+      'offline-hilo-server series <database> --exists <name>, and then --all-listed. Send the ' +
+      'same request again later.',
     PERSON_RETRY_SECONDS,
   )
 

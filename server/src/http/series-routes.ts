@@ -42,6 +42,7 @@ import {
   nameTaken,
   noSeries,
   quotaReached,
+  unlisted,
 } from './refusals.js'
 import { listed, placeText, readPlace, resultBody } from './series-bodies.js'
 
@@ -144,6 +145,7 @@ export function seriesRoutes(
       if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
       if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(name!, collection)
       if ('refused' in outcome && outcome.refused === 'many') throw manySeries(asked.most)
+      if ('refused' in outcome && outcome.refused === 'unlisted') throw unlisted(database)
       if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))
       if (!outcome.isRepeat && !outcome.after) metrics.seriesBegan()
       const { name: series, token, after, ranges } = outcome

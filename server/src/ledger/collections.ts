@@ -23,6 +23,14 @@ export const keyOf = ({ database, collection }: CollectionKey): CollectionKey =>
   collection,
 })
 
+/**
+ * By what the name of a series is found: `T3` and `t3` are one name, and so are all others that
+ * differ only in how their letters are written (upper or lower case, wide, ligatures).
+ */
+export const seriesKey = (name: string): string =>
+  // Upper case makes SS of ß, and lower case makes ß of ẞ.
+  name.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase()
+
 /** The separator is in no name: names with control characters are refused. */
 export const keyText = ({ database, collection }: CollectionKey): string =>
   `${database}\n${collection}`

@@ -93,6 +93,10 @@ export const isRestored = (rows: Rows, database: string): boolean =>
   // guard: H20 a database that was restored grants nothing
   databaseIn(rows, database).isRestored
 
+/** Has no person listed the series of this database since it was restored? */
+export const isUnlisted = (rows: Rows, database: string): boolean =>
+  databaseIn(rows, database).isUnlisted
+
 /** The rows once a step's changes of databases are saved. */
 export function withDatabases(
   rows: Rows,

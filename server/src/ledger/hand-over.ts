@@ -3,7 +3,7 @@
  * that the other device goes on above every number that the ledger has heard of, and that the token
  * of the lost one, and of its copies, is void.
  */
-import { isRestored, type LedgerContext } from './core.js'
+import { databaseIn, isRestored, isUnlisted, type LedgerContext } from './core.js'
 import type { TokenContent } from './grant-token.js'
 import {
   joined,
@@ -46,14 +46,15 @@ export function handOver(
   )
   if (holds) return refuse({ refused: 'holder', letter: holds.name })
   const { to, by, reason, at, last, dryRun } = request
-  if (isDone(row, request)) return { answer: row, changes: {} }
+  const { restores } = databaseIn(rows, row.database)
+  if (isDone(row, request, restores)) return { answer: row, changes: {} }
   // guard: H28 what a copy or a lost device told counts as heard
   const mark = markAfter(withOthers(row), request)
   if ('refused' in mark) return refuse(mark)
   const tokenVersion = grant.tokenVersion + 1
   const { device: from, last: heard } = row
   const stated = { from, to, by, reason, at, heard, period: mark.period, last }
-  const done: StoredHandOver = { ...stated, made: mark.last, tokenVersion }
+  const done: StoredHandOver = { ...stated, made: mark.last, tokenVersion, restores }
   const changed: SeriesRow = {
     ...row,
     device: to,
@@ -73,10 +74,15 @@ export function handOver(
 }
 
 /** Was exactly this done, and nothing heard since? The request may have been repeated. */
-function isDone(row: SeriesRow, { to, last, period = '' }: SeriesHandOver): boolean {
+function isDone(
+  row: SeriesRow,
+  { to, last, period = '' }: SeriesHandOver,
+  restores: number,
+): boolean {
   const done = handOversOf(row).at(-1)
   return (
     done?.to === to &&
+    done.restores === restores &&
     done.last === last &&
     done.period === period &&
     done.made === row.last &&
@@ -208,12 +214,16 @@ export function takeOver(
     changes: {},
   })
   if (isRestored(rows, row.database)) return refuse('restored')
+  const { restores } = databaseIn(rows, row.database)
   const { id, by = null, at } = claim
   const done = handOversOf(row)
   const newest = done.at(-1)!
   if (newest.claim?.id === id && newest.claim.by === by && grant.checkIn === id)
     return { answer: answered(grant, true), changes: {} }
   if (done.some((each) => each.claim?.id === id)) return refuse('spent')
+  if (isUnlisted(rows, row.database)) return { answer: { refused: 'unlisted' }, changes: {} }
+  // guard: H28 a hand-over from before a restore is given to nobody
+  if (newest.restores !== restores) return { answer: undefined, changes: {} }
   const replaced = { ...grant, tokenVersion: grant.tokenVersion + 1, checkIn: id }
   const taken = [...done.slice(0, -1), { ...newest, claim: { id, by } }]
   const changed: SeriesRow = { ...row, seenAt: at, handOvers: JSON.stringify(taken) }
@@ -252,7 +262,7 @@ export function toSeries(row: SeriesRow): Series {
   }
 }
 
-const toHandOver = ({ claim, tokenVersion: _, made: __, ...done }: StoredHandOver) => ({
+const toHandOver = ({ claim, tokenVersion, made, restores, ...done }: StoredHandOver) => ({
   ...done,
   isTaken: claim !== undefined,
 })

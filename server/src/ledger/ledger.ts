@@ -266,8 +266,9 @@ export interface SeriesClaim extends CollectionKey {
 
 /**
  * `letter` counts from 1, which is A. Refusals as for a claim. `taken`: another series has or had
- * the name. `many`: the token of access has claimed as many that nobody has closed. `after`: the
- * series was handed over, and goes on after these numbers.
+ * the name. `many`: the token of access has claimed as many that nobody has closed. `unlisted`: since
+ * a restore, no person has said which series exist. `after`: the series was handed over, and goes on
+ * after these numbers.
  */
 export type SeriesOutcome =
   | {
@@ -283,6 +284,7 @@ export type SeriesOutcome =
   | ClaimRefusal
   | { refused: 'taken' }
   | { refused: 'many' }
+  | { refused: 'unlisted' }
 
 export interface SeriesCheckIn {
   database: string
@@ -405,15 +407,26 @@ export interface SeriesGift extends CollectionKey {
   /** `T3` */
   letter: string
   range: SeriesRange
+  /** It was given before a restore, and is listed as it was. */
+  again?: boolean | undefined
+}
+
+/** A series that exists, although the ledger has forgotten it. */
+export interface SeriesNote extends CollectionKey {
+  /** `T3` */
+  letter: string
+  /** Milliseconds since the epoch. */
+  at: number
 }
 
 /**
  * Why a range was not given. `overlap`: that series has a range with some of its numbers. `heard`:
  * that series has made some of them, as the ledger was told. `crowded`: the series has as many
- * ranges as the ledger keeps.
+ * ranges as the ledger keeps. `restored`, `unlisted`: since a restore, nobody has raised the floors,
+ * or said which series and ranges exist.
  */
 export type RangeRefusal =
-  | { refused: 'missing' | 'closed' | 'crowded' }
+  | { refused: 'missing' | 'closed' | 'crowded' | 'restored' | 'unlisted' }
   | { refused: 'overlap' | 'heard'; letter: string; from: number; to: number }
 
 export interface SeriesClosing extends CollectionKey {
@@ -730,6 +743,21 @@ export interface SeriesRegister {
    * have been given or heard of, in any series of the collection.
    */
   giveRange(gift: SeriesGift): Promise<Series | RangeRefusal>
+
+  /**
+   * After a restore: this name was given, although the ledger has forgotten it. Nobody gets it, and
+   * a person may hand it over. Of a series that is known it changes nothing.
+   */
+  noteSeries(note: SeriesNote): Promise<Series | ClaimRefusal>
+
+  /**
+   * After a restore: all names and ranges that exist are listed. From now on new ones are given.
+   * @returns whether that is so: not before the floors were raised
+   */
+  reopenSeries(asked: { database: string }): Promise<boolean>
+
+  /** Databases that were restored, and of which no person has said since which series exist. */
+  unlisted(): Promise<string[]>
 
   /** All series of a database, in the order of their collections and letters. */
   series(database: string): Promise<Series[]>

@@ -8,6 +8,7 @@ import {
   type BoundCollections,
   distinct,
   HOOK,
+  isOfLetters,
   keyText,
   normalized,
   refuseChanged,
@@ -180,8 +181,17 @@ export function raiseFloor(
   // guard: H20 a floor that is raised leads above all grants, whose serials none gets again
   const serial = Math.max(row.serial, rows.held.get(key)?.serial ?? 0)
   const raised = { ...withFloor(row, floor), serial }
-  return { answer: raised.max, changes: { collections: [raised] } }
+  // guard: H20 who raises the floor of letters has lost series, and lists those that exist
+  const listings = isOfLetters(row.collection) ? [restoredAgain(rows, row.database)] : []
+  return { answer: raised.max, changes: { collections: [raised], listings } }
 }
+
+/** From now on no name of a series and no range is given, until a person has listed them. */
+const restoredAgain = (rows: Rows, database: string) => ({
+  database,
+  restores: databaseIn(rows, database).restores + 1,
+  isUnlisted: true,
+})
 
 /**
  * The highest number that the row went back from: a grant holds it, or it came back. 0: the row did
@@ -264,6 +274,8 @@ export function raiseFloors(
       collections,
       identities,
       floors: [{ database, floor, serial }],
+      // guard: H20 after a restore a person lists which series exist
+      listings: [restoredAgain(rows, database)],
       ...(followed !== undefined && {
         // guard: H34 a ledger follows another one in the step that raises its floors above
         follows: [{ database, follows: { ...before.follows, [followed]: by } }],

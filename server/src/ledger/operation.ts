@@ -4,7 +4,7 @@
  * before is granted again when somebody claims under the name later.
  */
 import { setImmediate } from 'node:timers'
-import { distinct, keyOf, keyText, lettersOf, normalized } from './collections.js'
+import { distinct, keyOf, keyText, lettersOf, normalized, seriesKey } from './collections.js'
 import { isRestored, type LedgerCore } from './core.js'
 import { toSeries } from './hand-over.js'
 import { periodsIn } from './heard.js'
@@ -150,9 +150,8 @@ async function seriesFor(
   const key = { database, collection }
   if (series === undefined)
     return readPage(store, database, { after: { collection, place: 0 }, collection })
-  const names = new Set([series, series.toUpperCase()])
-  const found = await Promise.all([...names].map((name) => store.findSeries({ ...key, name })))
-  return { rows: found.filter((row) => row !== undefined) }
+  const found = await store.findSeries({ ...key, nameKey: seriesKey(series) })
+  return { rows: found ? [found] : [] }
 }
 
 function explain(asked: NumberQuestion, evidence: Evidence): Explanation {

@@ -138,9 +138,9 @@ export interface Selection {
   withHeld?: boolean
 }
 
-/** What a series is called: `B`, or a name. */
+/** What a series is called, as `seriesKey` has it: `b`, or a name. */
 export interface SeriesNameKey extends CollectionKey {
-  name: string
+  nameKey: string
 }
 
 export type Quota = Pick<LedgerLimits, 'collections' | 'databases'>
@@ -208,6 +208,8 @@ export interface RowChanges {
   dropped?: readonly string[]
   /** Floors that were raised: their databases grant again. */
   floors?: readonly Pick<DatabaseRow, 'database' | 'floor' | 'serial'>[]
+  /** Databases that were restored, or whose series a person has listed since. */
+  listings?: readonly Pick<DatabaseRow, 'database' | 'restores' | 'isUnlisted'>[]
   /** Ledgers that this one follows, all of a database. */
   follows?: readonly Pick<DatabaseRow, 'database' | 'follows'>[]
   /** A new secret of the grant tokens. */

@@ -106,6 +106,8 @@ export interface SeriesRow extends CollectionKey {
   letter: number
   /** The name that the app has chosen, or else the letter: `B`. No other series has it. */
   name: string
+  /** As `seriesKey` has it. */
+  nameKey: string
   device: string
   last: number
   /** JSON: how far each period has come, the newest last. */
@@ -133,6 +135,8 @@ export interface StoredHandOver extends HandOver {
   made: number
   /** Of the grant, from then on: tokens with a lower one ended with it. */
   tokenVersion: number
+  /** Of the database, then. After another restore, it is given to nobody. */
+  restores: number
   /** The claim by which the other device got the series, and who claimed. Absent: none did yet. */
   claim?: { id: string; by: string | null }
 }
@@ -148,6 +152,10 @@ export interface DatabaseRow {
   floor: number
   /** The floors were raised after the grants up to here: their tokens prove nothing any more. */
   serial: number
+  /** How often it was restored: its floors were raised, or those of letters. */
+  restores: number
+  /** Since then, no person has said which series exist: no name and no range is given. */
+  isUnlisted: boolean
   /** Names of ledgers that this one follows here, and the highest number that each granted. */
   follows: Readonly<Record<string, number>>
 }
@@ -181,6 +189,8 @@ export const newDatabase = (database: string): DatabaseRow => ({
   isDropped: false,
   floor: 0,
   serial: 0,
+  restores: 0,
+  isUnlisted: false,
   follows: {},
 })
 

@@ -2,9 +2,17 @@
  * The register of series: its methods, and what a person does with a series. The rules are pure.
  * Guarantees that no two series of a collection have the same number of an authority.
  */
-import { keyText, lettersOf, normalized } from './collections.js'
-import { type LedgerCore, selectionOfShown } from './core.js'
+import { keyText, lettersOf, normalized, seriesKey } from './collections.js'
+import {
+  databaseIn,
+  isRestored,
+  isUnlisted,
+  type LedgerContext,
+  type LedgerCore,
+  selectionOfShown,
+} from './core.js'
 import { HeldOfAnother } from './errors.js'
+import type { TokenContent } from './grant-token.js'
 import { handOver, handOversOf, isFor, rangesOf, takeOver, toSeries } from './hand-over.js'
 import { heardIn } from './heard.js'
 import type {
@@ -36,12 +44,12 @@ type Step<T> = (rows: Rows) => StepResult<T> | { select: Selection }
 
 export function seriesRegister(core: SharingCore): SeriesRegister {
   const { store, context, change, share } = core
-  const { tokens } = context
+  const { tokens, newGrantId } = context
 
   const inTurn = turns()
 
   const grantOf = async ({ letter, ...key }: SeriesLetter): Promise<string | undefined> =>
-    (await store.findSeries({ ...key, name: letter }))?.grant
+    (await store.findSeries({ ...key, nameKey: seriesKey(letter) }))?.grant
 
   /** Undefined: there is no such series. */
   async function changed(
@@ -109,11 +117,37 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
       return 'refused' in done ? done : toSeries(done)
     },
 
+    async noteSeries(request) {
+      const asked = normalized(request)
+      const { database, collection, letter, at } = asked
+      const name = /^[a-z]+$/i.test(letter) ? letter.toUpperCase() : letter
+      const claim: SeriesClaim = { database, collection, id: newGrantId(), name, device: '', at }
+      for (;;) {
+        const known = await store.findSeries({ database, collection, nameKey: seriesKey(name) })
+        if (known) return toSeries(known)
+        const outcome = await change([database], {
+          select: selectionOfClaim(claim, context, undefined),
+          step: (rows) => claimSeries(rows, claim, undefined, false, context),
+        })
+        if ('refused' in outcome && outcome.refused !== 'taken') return outcome as ClaimRefusal
+      }
+    },
+
+    async reopenSeries({ database: name }) {
+      const database = name.toLowerCase()
+      return change([database], { select: {}, step: (rows) => reopened(rows, database) })
+    },
+
+    async unlisted() {
+      const databases = [...(await store.readDatabases()).values()]
+      return databases.filter(({ isUnlisted }) => isUnlisted).map(({ database }) => database)
+    },
+
     async giveRange(request) {
       const asked = normalized(request)
       const grant = await grantOf(asked)
       if (grant === undefined) return { refused: 'missing' }
-      const done = await store.change({
+      const done = await change([asked.database], {
         select: selectionOfAll(asked),
         step: (rows) => giveRange(rows, grant, asked),
       })
@@ -149,8 +183,8 @@ async function claimIn(
       if (other) return { answer: { refused: 'other-ledger', max: 0, other }, changes: {} }
       return step(rows)
     }
-  const handed = (await store.readHandedOver(claim)).find((row) => isFor(row, claim, token))
-  if (handed) {
+  const handedOver = (await store.readHandedOver(claim)).filter((row) => isFor(row, claim, token))
+  for (const handed of handedOver) {
     const taken = await change([database], {
       select: { grants: [handed.grant], series: [handed.grant] },
       step: ofOwn((rows) => takeOver(rows, claim, token, context)),
@@ -163,14 +197,7 @@ async function claimIn(
   const isMany =
     by !== undefined && most !== undefined && (await store.countOpenSeries(database, by)) >= most
   const full = isFull ? 'full' : isMany && 'many'
-  const { collection, name } = claim
-  const select = {
-    collections: [{ database, collection: letter.collection }],
-    quota: limits,
-    claims: [letter],
-    series: token ? [token.id] : [],
-    seriesNamed: name === undefined ? undefined : { database, collection, name },
-  }
+  const select = selectionOfClaim(claim, context, token)
   return change([database], {
     select,
     step: ofOwn<SeriesOutcome>((rows) => {
@@ -178,9 +205,37 @@ async function claimIn(
       // A claim that is repeated gets the name that its series has.
       if (known && !rows.selected.series?.includes(known.id))
         return { select: { ...select, series: [...select.series, known.id] } }
+      const isNew = claim.name !== undefined && !known && !rows.seriesNamed
+      const isClosed = isUnlisted(rows, database) && !isRestored(rows, database)
+      // guard: H28 after a restore no name is given before those that exist are listed
+      if (isNew && isClosed) return { answer: { refused: 'unlisted' }, changes: {} }
       return claimSeries(rows, claim, token, full, context)
     }),
   })
+}
+
+const selectionOfClaim = (
+  claim: SeriesClaim,
+  { limits }: LedgerContext,
+  ended: TokenContent | undefined,
+) => {
+  const { database, collection, name } = claim
+  const letter = letterClaim(claim)
+  return {
+    collections: [{ database, collection: letter.collection }],
+    quota: limits,
+    claims: [letter],
+    series: ended ? [ended.id] : [],
+    seriesNamed:
+      name === undefined ? undefined : { database, collection, nameKey: seriesKey(name) },
+  }
+}
+
+/** A database that still has to be restored stays as it is. */
+function reopened(rows: Rows, database: string): StepResult<boolean> {
+  if (isRestored(rows, database)) return { answer: false, changes: {} }
+  const { restores } = databaseIn(rows, database)
+  return { answer: true, changes: { listings: [{ database, restores, isUnlisted: false }] } }
 }
 
 /** All series of a collection. None begins meanwhile: who begins one counts its letter. */
@@ -196,11 +251,14 @@ const MOST_RANGES = 100
 function giveRange(
   rows: Rows,
   grant: string,
-  { range }: SeriesGift,
+  { range, again = false, database }: SeriesGift,
 ): StepResult<SeriesRow | RangeRefusal> {
   const refuse = (answer: RangeRefusal) => ({ answer, changes: {} })
   const row = rows.series.get(grant)
   if (!row) return refuse({ refused: 'missing' })
+  if (isRestored(rows, database)) return refuse({ refused: 'restored' })
+  // guard: H28 after a restore no new range is given before those that exist are listed
+  if (isUnlisted(rows, database) && !again) return refuse({ refused: 'unlisted' })
   if (row.closedAt !== null) return refuse({ refused: 'closed' })
   // A storage finds rows in any order. A refusal names the first series, whatever the storage.
   const all = [...rows.series.values()].sort((a, b) => (a.name < b.name ? -1 : 1))

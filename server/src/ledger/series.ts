@@ -5,7 +5,7 @@
  */
 import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import { grantClaims } from './claim.js'
-import { keyText, lettersOf } from './collections.js'
+import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
 import { givenTo, handOverOf, withLost } from './hand-over.js'
@@ -35,8 +35,8 @@ export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
   id: claim.id,
   by: claim.by,
   count: 1,
-  // The device has had this letter: a restored ledger gives no lower one.
-  lastMax: claim.ended ? toPlace(claim.ended.letter) : 0,
+  // The device has had this letter, or a person lists it: a restored ledger gives no lower one.
+  lastMax: toPlace(claim.ended?.letter ?? claim.name ?? ''),
   serverTag: '',
   at: claim.at,
 })
@@ -93,6 +93,8 @@ export function claimSeries(
       collection,
       letter,
       name,
+      // guard: H28 names that differ only in upper and lower case are one
+      nameKey: seriesKey(name),
       device,
       last: 0,
       periods: '[]',
@@ -143,7 +145,7 @@ export function checkInSeries(
     const heard = withToldByOther(row, request, handedOver?.heard ?? row.last)
     const changes = heard === row ? {} : { series: [heard] }
     if (!handedOver) return { answer: { superseded: true, last: row.last }, changes }
-    const { made, tokenVersion, claim, ...done } = handedOver
+    const { made, tokenVersion, claim, restores, ...done } = handedOver
     const lost = withLost(heard, handedOver, request)
     return {
       answer: { superseded: true, last: done.heard, handedOver: done },

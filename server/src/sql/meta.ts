@@ -115,6 +115,8 @@ export const putSetting = (schema: string): string =>
 const RESTORED = 'restored:'
 /** The value is JSON, `{"floor": 0, "serial": 0}`. */
 const FLOORS = 'floors:'
+/** The value is JSON, `{"restores": 1, "isUnlisted": true}`. */
+const LISTING = 'listing:'
 /** The value is JSON, by the name of the other ledger: `{"k3…": 640}`. */
 const FOLLOWS = 'follows:'
 
@@ -126,10 +128,11 @@ export const NAME = 'name'
 /** Settings of every database. */
 export const settingsOfDatabases = (schema: string): string => `
   SELECT key AS "key", value AS "value" FROM ${schema}.hilo_meta
-  WHERE key LIKE '${RESTORED}%' OR key LIKE '${FLOORS}%' OR key LIKE '${FOLLOWS}%'`
+  WHERE key LIKE '${RESTORED}%' OR key LIKE '${FLOORS}%' OR key LIKE '${FOLLOWS}%'
+    OR key LIKE '${LISTING}%'`
 
 export const settingKeysOf = (databases: readonly string[]): string[] =>
-  databases.flatMap((name) => [RESTORED + name, FLOORS + name, FOLLOWS + name])
+  databases.flatMap((name) => [RESTORED + name, FLOORS + name, FOLLOWS + name, LISTING + name])
 
 /** By name. */
 export function toDatabases(settings: readonly Setting[]): Map<string, DatabaseRow> {
@@ -137,11 +140,12 @@ export function toDatabases(settings: readonly Setting[]): Map<string, DatabaseR
   for (const { key, value } of settings) {
     const name = key.slice(key.indexOf(':') + 1)
     const row = found.get(name) ?? newDatabase(name)
-    const read = key.startsWith(FLOORS)
-      ? JSON.parse(value)
-      : key.startsWith(FOLLOWS)
-        ? { follows: JSON.parse(value) }
-        : { isRestored: value !== '', isDropped: value === 'dropped' }
+    const read =
+      key.startsWith(FLOORS) || key.startsWith(LISTING)
+        ? JSON.parse(value)
+        : key.startsWith(FOLLOWS)
+          ? { follows: JSON.parse(value) }
+          : { isRestored: value !== '', isDropped: value === 'dropped' }
     found.set(name, { ...row, ...read })
   }
   return found
@@ -152,6 +156,7 @@ export const settingsFrom = ({
   restored = [],
   dropped = [],
   floors = [],
+  listings = [],
   follows = [],
   secret,
 }: RowChanges): Setting[] => [
@@ -161,6 +166,10 @@ export const settingsFrom = ({
     { key: RESTORED + database, value: '' },
     { key: FLOORS + database, value: JSON.stringify({ floor, serial }) },
   ]),
+  ...listings.map(({ database, ...listing }) => ({
+    key: LISTING + database,
+    value: JSON.stringify(listing),
+  })),
   ...follows.map(({ database, follows }) => ({
     key: FOLLOWS + database,
     value: JSON.stringify(follows),

@@ -121,7 +121,7 @@ function partsOf(dialect: Dialect, texts: ReturnType<typeof loadingTexts>, selec
     seriesOf: each(texts.seriesOf, seriesOf ? [keyOf(seriesOf)] : []),
     seriesNamed: each(
       texts.seriesNamed,
-      seriesNamed ? [{ ...keyOf(seriesNamed), name: seriesNamed.name }] : [],
+      seriesNamed ? [{ ...keyOf(seriesNamed), nameKey: seriesNamed.nameKey }] : [],
     ),
     settings: each(
       texts.settings,
@@ -216,7 +216,7 @@ function loadingTexts(dialect: Dialect) {
       WHERE c.database = k."database" AND c.tag = k."collection"`,
     series: finding(dialect, SERIES, ['grant'], { isLocked }),
     seriesOf: finding(dialect, SERIES, ['database', 'collection'], { isLocked }),
-    seriesNamed: finding(dialect, SERIES, ['database', 'collection', 'name']),
+    seriesNamed: finding(dialect, SERIES, ['database', 'collection', 'nameKey']),
     settings: `SELECT m.key AS "key", m.value AS "value"
       FROM ${dialect.rows('k', [['key', 'TEXT']])}
       CROSS JOIN ${schema}.hilo_meta m WHERE m.key = k."key"`,

@@ -58,7 +58,7 @@ function textsIn({ schema }: Naming) {
       ORDER BY t.serial DESC LIMIT 10`,
     seriesOf: `${series} WHERE t.database = $1 AND (t.tag, t.letter) > ($2, $3)
       ORDER BY t.tag, t.letter LIMIT $4`,
-    seriesAt: `${series} WHERE t.database = $1 AND t.tag = $2 AND t.name = $3`,
+    seriesAt: `${series} WHERE t.database = $1 AND t.tag = $2 AND t.name_key = $3`,
     handedOver: `${series}
       WHERE t.database = $1 AND t.tag = $2 AND t.hand_overs <> '[]' ORDER BY t.letter`,
     seriesCount: `SELECT count(*) AS "count" FROM ${schema}.hilo_series t WHERE t.database = $1`,
@@ -153,8 +153,8 @@ export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity):
       ).reverse(),
     readSeries: (database, { collection, place }, limit) =>
       readAll(texts.seriesOf, database, collection, place, limit),
-    findSeries: async ({ database, collection, name }) =>
-      (await readAll<SeriesRow>(texts.seriesAt, database, collection, name))[0],
+    findSeries: async ({ database, collection, nameKey }) =>
+      (await readAll<SeriesRow>(texts.seriesAt, database, collection, nameKey))[0],
     readHandedOver: ({ database, collection }) => readAll(texts.handedOver, database, collection),
     countSeries: async (database) =>
       (await readAll<{ count: number }>(texts.seriesCount, database))[0]!.count,

@@ -165,6 +165,7 @@ export const SERIES: Table<SeriesRow> = {
     collection: ['tag', 'text', 'fixed'],
     letter: ['letter', 'count', 'fixed'],
     name: ['name', 'text', 'fixed'],
+    nameKey: ['name_key', 'text', 'fixed'],
     device: ['device', 'text', 'changes'],
     last: ['last', 'count', 'changes'],
     periods: ['periods', 'text', 'changes'],
@@ -182,7 +183,7 @@ export const SERIES: Table<SeriesRow> = {
   },
   unique: [
     ['database', 'collection', 'letter'],
-    ['database', 'collection', 'name'],
+    ['database', 'collection', 'nameKey'],
   ],
 }
 

@@ -145,7 +145,7 @@ export class MemoryStore implements RowStore, MemoryRows {
   readonly findSeries: RowStore['findSeries'] = async (key) => this.#named(key)
 
   #named(key: SeriesNameKey): SeriesRow | undefined {
-    return [...this.series.values()].find((row) => isSame(row, key) && row.name === key.name)
+    return [...this.series.values()].find((row) => isSame(row, key) && row.nameKey === key.nameKey)
   }
 
   readonly countSeries: RowStore['countSeries'] = async (database) =>

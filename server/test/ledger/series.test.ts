@@ -13,6 +13,7 @@ const row: SeriesRow = {
   grant: grantId(0),
   letter: 2,
   name: 'B',
+  nameKey: 'b',
   device: 'Till 3',
   last: 5,
   periods: '[]',
