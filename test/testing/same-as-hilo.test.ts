@@ -8,6 +8,7 @@ import { consecutive } from '../../src/consecutive/index.js'
 import { HiloError } from '../../src/core/errors.js'
 import type { HiloOptions } from '../../src/core/options.js'
 import { createTestHilo } from '../../src/testing/index.js'
+import { currentOf } from '../consecutive/devices.js'
 import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
 
@@ -577,14 +578,14 @@ describe.each([
   test('makes consecutive numbers, which are confirmed, cancelled or open', async () => {
     const hilo = subject.open({ name: newName() })
     const receipts = consecutive(hilo, 'receipts')
-    expect(await receipts.current()).toBeUndefined()
+    expect(await currentOf(receipts)).toBeUndefined()
     const numbers: number[] = []
     for (const key of ['a', 'b', 'a', 'c', 'd']) numbers.push((await receipts.next({ key })).number)
     expect(numbers).toEqual([1, 2, 1, 3, 4])
-    await receipts.confirm('a')
-    await receipts.confirm('b')
-    await receipts.cancel('c', 'card declined')
-    expect(await receipts.open()).toEqual([{ id: 'A-000004', number: 4, key: 'd' }])
+    await receipts.settle('a', 'confirmed')
+    await receipts.settle('b', 'confirmed')
+    await receipts.settle('c', 'cancelled', { reason: 'card declined' })
+    expect(await receipts.unfinished()).toEqual([{ id: 'A-000004', number: 4, key: 'd' }])
     expect(await receipts.report()).toMatchObject([
       {
         series: 'A',
@@ -596,11 +597,13 @@ describe.each([
         ],
       },
     ])
-    const current = () => receipts.current()
-    await expect.poll(current).toEqual({ series: 'A', last: 4, made: 4, told: 4 })
+    const current = () => currentOf(receipts)
+    await expect.poll(current).toEqual({ series: 'A', last: 4, made: 4, heard: 4 })
     expect(await codeOf(receipts.next({ key: 'c' }))).toBe('invalid-argument')
-    expect(await codeOf(receipts.confirm('nobody'))).toBe('invalid-argument')
-    expect(await codeOf(receipts.cancel('b', 'returned'))).toBe('invalid-argument')
+    expect(await codeOf(receipts.settle('nobody', 'confirmed'))).toBe('invalid-argument')
+    expect(await codeOf(receipts.settle('b', 'cancelled', { reason: 'returned' }))).toBe(
+      'invalid-argument',
+    )
     await hilo.close()
     expect(await codeOf(receipts.next({ key: 'e' }))).toBe('closed')
   })
