@@ -19,16 +19,16 @@ const store = (id, sale) => appendFileSync(FILE, `${id} ${sale}\n`, { flush: tru
 appendFileSync(FILE, '')
 const lines = readFileSync(FILE, 'utf8').replace(/[^\n]*$/, '')
 truncateSync(FILE, lines.length)
-for (const { id, key: sale } of await receipts.open()) {
+for (const { id, key: sale } of await receipts.unfinished()) {
   if (!lines.includes(`${id} `)) store(id, sale)
-  await receipts.confirm(sale)
+  await receipts.settle(sale, 'confirmed')
 }
 
 for (;;) {
   const sale = crypto.randomUUID()
   const { id } = await receipts.next({ key: sale })
   store(id, sale)
-  await receipts.confirm(sale)
+  await receipts.settle(sale, 'confirmed')
   console.log(id)
   await new Promise((resolve) => setTimeout(resolve, 100))
 }

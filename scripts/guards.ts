@@ -528,7 +528,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H34 an answer to a claim is heard before it is used, also one that comes late',
     'consecutive/ledgers',
-    'const heard: ReturnType<typeof hear> = { state, rows: untold as NumberRow[] }',
+    'const heard: ReturnType<typeof hear> = { state, rows: unheard as NumberRow[] }',
   ),
   guard(
     'H34 who refuses a series is heard',
@@ -694,7 +694,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H28 a series that has ended never goes on',
     'consecutive/consecutive',
-    "return { ...kept, current: { letter, begun: '', token, told: 0 } }",
+    "return { ...kept, current: { letter, begun: '', token, heard: 0 } }",
   ),
   guard(
     'H28 an answer permits the numbers that its own check-in named',

@@ -63,8 +63,10 @@ export class Receipts {
       idText(id),
       ...(state === 'open'
         ? [
-            button('Confirm', () => this.made.confirm(key!)),
-            button('Cancel', () => this.made.cancel(key!, 'cancelled at the desk')),
+            button('Confirm', () => this.made.settle(key!, 'confirmed')),
+            button('Cancel', () =>
+              this.made.settle(key!, 'cancelled', { reason: 'cancelled at the desk' }),
+            ),
           ]
         : [el('span', { class: 'fine' }, reason ?? state)]),
     )

@@ -61,8 +61,8 @@ export function withSeries(
   if (underWay !== claim) return state
   // guard: H34 a series is of the ledger that gave the one before
   if ((kept.ledger ?? ledger) !== ledger) return state
-  const told = after?.last ?? 0
-  const current = { letter, begun: claim, token, told, ...(after && { after }), ...given(ranges) }
+  const heard = after?.last ?? 0
+  const current = { letter, begun: claim, token, heard, ...(after && { after }), ...given(ranges) }
   return { ...kept, ledger, current }
 }
 
@@ -76,24 +76,24 @@ export function withoutClaim(state: SeriesState, claim: string): SeriesState {
 }
 
 /**
- * @param untold the numbers of which the server has not heard. Undefined: they are not known
+ * @param unheard the numbers of which the server has not heard. Undefined: they are not known
  * @param id of the check-in, if none is under way
- * @param heard the last number of which it has heard, as it is stored now
+ * @param last the last number of which it has heard, as it is stored now
  * @returns the check-in to send; undefined: there is no series, or the numbers have to be known
  */
 export function withCheckIn(
   state: SeriesState,
-  untold: readonly NumberRow[] | undefined,
+  unheard: readonly NumberRow[] | undefined,
   id: string,
-  heard?: NumberRow,
+  last?: NumberRow,
 ): { state: SeriesState; result: SeriesCheckInRequest | undefined } {
   const { current, ledger } = state
   if (!current) return { state, result: undefined }
   const shown = { token: current.token, ledger }
   // guard: H28 a check-in is sent again under its id
   if (current.checkIn) return { state, result: { ...current.checkIn, ...shown } }
-  if (!untold) return { state, result: undefined }
-  const checkIn = checkInOf(current, firstPeriods(untold), heard, id)
+  if (!unheard) return { state, result: undefined }
+  const checkIn = checkInOf(current, firstPeriods(unheard), last, id)
   return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, ...shown } }
 }
 
@@ -113,12 +113,12 @@ export function withRefusal(state: SeriesState, id: string, refused: Refusal): S
 
 /**
  * Ignores the answer to a check-in that is not under way: it came twice, or too late.
- * @param untold the numbers of which the server had not heard
+ * @param unheard the numbers of which the server had not heard
  * @returns also those numbers that nobody will see, because the series has ended
  */
 export function withCheckInAnswer(
   state: SeriesState,
-  untold: readonly NumberRow[],
+  unheard: readonly NumberRow[],
   id: string,
   answer: SeriesCheckInAnswer,
 ): { state: SeriesState; rows: NumberRow[] } {
@@ -127,16 +127,16 @@ export function withCheckInAnswer(
   const { checkIn, refused, ...checkedIn } = current
   if ('token' in answer && !answer.closed) {
     const { token, ranges } = answer
-    const told = { ...checkedIn, token, told: checkIn.last, ...given(ranges) }
-    return { state: { ...state, current: told }, rows: [] }
+    const checked = { ...checkedIn, token, heard: checkIn.last, ...given(ranges) }
+    return { state: { ...state, current: checked }, rows: [] }
   }
-  const [reason, why] = endOf(answer, untold.filter(isSeen))
+  const [reason, why] = endOf(answer, unheard.filter(isSeen))
   const token = 'token' in answer ? answer.token : current.token
-  return ended({ ...state, current: { ...current, token } }, untold, reason, why)
+  return ended({ ...state, current: { ...current, token } }, unheard, reason, why)
 }
 
 // guard: H28 a number of a series that has ended is not handed out
-const isSeen = ({ state, unheard }: NumberRow): boolean => state !== 'open' || unheard === 1
+const isSeen = ({ state, heard }: NumberRow): boolean => state !== 'open' || heard === false
 
 /**
  * @param why no number of it is handed out
@@ -144,13 +144,13 @@ const isSeen = ({ state, unheard }: NumberRow): boolean => state !== 'open' || u
  */
 export function ended(
   state: SeriesState,
-  untold: readonly NumberRow[],
+  unheard: readonly NumberRow[],
   reason: SeriesEnd,
   why: string,
 ): { state: SeriesState; rows: NumberRow[] } {
   return {
     state: withEnd(state, reason),
-    rows: untold.filter((row) => !isSeen(row)).map((row) => neverOut(row, why)),
+    rows: unheard.filter((row) => !isSeen(row)).map((row) => neverOut(row, why)),
   }
 }
 

@@ -44,7 +44,7 @@ export async function exported(
   const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
   const end = {
     record: 'end',
-    totals: { ...totalsOf(reports), ...untoldIn(state, numbers) },
+    totals: { ...totalsOf(reports), ...heardIn(state, numbers) },
     outages: reports.flatMap(outagesIn),
     check: { broken: broken ?? null, chains, flagged },
     sha256: await sha256(body),
@@ -101,18 +101,16 @@ function totalsOf(reports: readonly SeriesReport[]) {
     voided: inState('voided'),
     refused: inState('refused'),
     doubtful: all.filter(({ isDoubtful }) => isDoubtful).length,
-    unheard: all.filter(({ isUnheard }) => isUnheard).length,
     unused: reports.flatMap(({ ranges = [] }) => ranges).reduce((sum, { left }) => sum + left, 0),
     holes: reports.reduce((sum, { numbers }) => sum + holesIn(numbers), 0),
   }
 }
 
 /** Of which the server has not heard yet, and since when. */
-function untoldIn({ current }: SeriesState, numbers: readonly NumberRow[]) {
-  const untold = numbers.filter(
-    ({ letter, place }) => letter === current?.letter && place > current.told,
-  )
-  return { untold: untold.length, untoldSince: untold[0]?.takenAt ?? null }
+function heardIn({ current }: SeriesState, numbers: readonly NumberRow[]) {
+  const { letter, heard = 0 } = current ?? {}
+  const known = numbers.filter((row) => row.letter === letter && row.place <= heard)
+  return { heard, heardUntil: known.at(-1)?.takenAt ?? null }
 }
 
 interface Outage {
@@ -125,10 +123,10 @@ interface Outage {
 /** Numbers in a row that were handed out without the server: offline, or its answer was late. */
 function outagesIn({ numbers }: SeriesReport): Outage[] {
   const outages: Outage[] = []
-  for (const [i, { id, takenAt, isUnheard }] of numbers.entries()) {
+  for (const [i, { id, takenAt, heard }] of numbers.entries()) {
     const last = { last: id, lastAt: takenAt }
-    if (!isUnheard) continue
-    if (numbers[i - 1]?.isUnheard) Object.assign(outages.at(-1)!, last)
+    if (heard !== false) continue
+    if (numbers[i - 1]?.heard === false) Object.assign(outages.at(-1)!, last)
     else outages.push({ first: id, firstAt: takenAt, ...last })
   }
   return outages

@@ -16,19 +16,17 @@ import {
   type Checked,
   type ConsecutiveOptions,
   chainIn,
-  checkBy,
   checkCall,
   checkKey,
   checkKnown,
-  checkMark,
-  checkReason,
   checkSeriesOptions,
   checkSignal,
+  checkWhy,
   must,
 } from './options.js'
 import { dataOf, isEnding, type Rest, restOf } from './ranges.js'
 import { reportOf, type SeriesReport } from './report.js'
-import { type Settled, settledAs, type Why } from './rows.js'
+import { type SettledState, settledAs } from './rows.js'
 import { Series, type TakenNumber, untilAborted } from './series.js'
 import type { SeriesServer } from './server.js'
 import { SeriesStorage } from './storage.js'
@@ -39,6 +37,7 @@ export type { HeldSeries } from './numbers.js'
 export type { ConsecutiveOptions } from './options.js'
 export type { ReportedRange } from './ranges.js'
 export type { NumberState, ReportedNumber, SeriesReport } from './report.js'
+export type { SettledState } from './rows.js'
 export type { SeriesEnd, SeriesLedgers } from './state.js'
 
 /** A number of this device's series. */
@@ -74,15 +73,19 @@ export interface ChainedRecord {
 }
 
 /** A number that was taken, and nothing else yet. */
-export interface OpenNumber extends Pick<ConsecutiveNumber, 'id' | 'number' | 'period'> {
+export interface UnfinishedNumber extends Pick<ConsecutiveNumber, 'id' | 'number' | 'period'> {
   key: string
   /** The page that asked for it last lives: it may be in the middle of the sale. */
   isLiving?: true
 }
 
 export interface SettleOptions {
-  /** Who does it: for the report. Up to 256 bytes of UTF-8. */
+  /** Why. Each state but `confirmed` needs one. Up to 1024 bytes of UTF-8. */
+  reason?: string
+  /** Who does it. Up to 256 bytes of UTF-8. */
   by?: string
+  /** The other document: the one that voids this one. Up to 256 bytes of UTF-8. */
+  ref?: string
 }
 
 /** Made by {@link consecutive}. */
@@ -126,29 +129,17 @@ export interface Consecutive {
    */
   export(head?: Record<string, unknown>): Promise<string>
   /**
-   * The number of `key` is on a receipt that is stored. Repeating it changes nothing.
-   * @throws HiloError `invalid-argument` when the key has no number, or a cancelled one
-   */
-  confirm(key: string, options?: SettleOptions): Promise<void>
-  /**
-   * No receipt gets the number of `key`. It stays used, with the reason: a cancelled receipt.
-   * Repeating it changes nothing.
-   * @param reason up to 1024 bytes of UTF-8
-   * @throws HiloError `invalid-argument` when the key has no number, or a confirmed one
-   */
-  cancel(key: string, reason: string, options?: SettleOptions): Promise<void>
-  /**
-   * What became of a receipt later. `voided`: a later record has voided the confirmed one.
-   * `refused`: the authority has refused it. The number stays used; repeating it changes nothing.
-   * @param reason up to 1024 bytes of UTF-8
+   * What became of the number of `key`. It stays used, and repeating this changes nothing.
+   *
+   * - `confirmed`: it is on a receipt that is stored. Also after `refused`, once the receipt was
+   *   corrected and accepted.
+   * - `cancelled`: no receipt gets it.
+   * - `voided`: a later record has voided the confirmed receipt.
+   * - `refused`: the authority has refused the receipt.
+   *
    * @throws HiloError `invalid-argument` when the key has no number, or one whose state forbids it
    */
-  mark(
-    key: string,
-    state: 'voided' | 'refused',
-    reason: string,
-    options?: SettleOptions,
-  ): Promise<void>
+  settle(key: string, state: SettledState, options?: SettleOptions): Promise<void>
   /**
    * Gets the series before the first number is needed: from then on numbers are made offline.
    * @throws HiloError `server-unreachable`, `no-hilo-server`, `server-refused`; `other-ledger` once
@@ -156,8 +147,6 @@ export interface Consecutive {
    * option `series` says
    */
   prepare(): Promise<HeldSeries>
-  /** The series that the next number is made in. Undefined: the server has to give one first. */
-  current(): Promise<HeldSeries | undefined>
   /**
    * What is left of sales that nobody ended, for example after a crash: numbers that were taken by
    * a page that lives no more. A page lives until it is closed, crashes, leaves for another page,
@@ -165,11 +154,13 @@ export interface Consecutive {
    * tell whether a page lives, and its numbers are listed.
    * @param options `all`: those of pages that live, too, also of this one. Default: false
    */
-  open(options?: { all?: boolean }): Promise<OpenNumber[]>
+  unfinished(options?: { all?: boolean }): Promise<UnfinishedNumber[]>
   /**
    * All series of this device, oldest first, each from its first number to its last without a hole.
+   * The last one says in which series the next number is made, unless it has ended.
+   * @param options `numbers: false`: without the numbers, to ask often. Default: true
    */
-  report(): Promise<SeriesReport[]>
+  report(options?: { numbers?: boolean }): Promise<SeriesReport[]>
 }
 
 /**
@@ -178,7 +169,7 @@ export interface Consecutive {
  * @example
  * const receipts = consecutive(hilo, 'receipts', { device: 'Till 3' })
  * const { id } = await receipts.next({ key: saleId }) // 'B-000124', also offline
- * await receipts.confirm(saleId) // the receipt is stored
+ * await receipts.settle(saleId, 'confirmed') // the receipt is stored
  *
  * @throws HiloError `invalid-argument`, `invalid-collection`
  */
@@ -188,7 +179,7 @@ export function consecutive<Name extends string>(
   options?: ConsecutiveOptions,
 ): Consecutive {
   const access = accessOf(hilo)
-  const { name, database } = access.find(collection, options?.database)
+  const { name, database } = access.find(collection)
   const checked = checkSeriesOptions(name, options)
   const tell: Tell = (type, detail) =>
     hilo.dispatchEvent(new CustomEvent(type, { detail: { collection: name, ...detail } }))
@@ -291,15 +282,7 @@ function methodsOf(
 ): Consecutive {
   const given = async () => (ranges === 'server' ? (await storage.current()).given : ranges)
   const stored = async () => ({ ...(await storage.all()), ranges: await given() })
-  const current = async () => {
-    const [{ held }, of] = [await storage.current(), await given()]
-    return held && { ...held, ...(of && restOf(of, held.last)) }
-  }
   const ending = endingOf((rest) => tell('ending', rest))
-  async function settle(key: string, state: Settled, why: Why): Promise<void> {
-    await storage.settle(checkKey(key), (row) => settledAs(row, state, why))
-    page?.settled(key)
-  }
   return {
     async next(options) {
       closing.throwIfAborted()
@@ -356,25 +339,16 @@ function methodsOf(
     async prepare() {
       closing.throwIfAborted()
       await series.prepare(holder)
-      return (await current())!
+      const [{ held }, of] = [await storage.current(), await given()]
+      return { ...held!, ...(of && restOf(of, held!.last)) }
     },
-    async confirm(key, options) {
+    async settle(key, state, options) {
       closing.throwIfAborted()
-      await settle(key, 'confirmed', checkBy(options))
+      const why = checkWhy(state, options)
+      await storage.settle(checkKey(key), (row) => settledAs(row, state, why))
+      page?.settled(key)
     },
-    async cancel(key, reason, options) {
-      closing.throwIfAborted()
-      await settle(key, 'cancelled', { reason: checkReason(reason), ...checkBy(options) })
-    },
-    async mark(key, state, reason, options) {
-      closing.throwIfAborted()
-      await settle(key, checkMark(state), { reason: checkReason(reason), ...checkBy(options) })
-    },
-    async current() {
-      closing.throwIfAborted()
-      return current()
-    },
-    async open(options) {
+    async unfinished(options) {
       closing.throwIfAborted()
       const { all = false } = checkCall(options, 'all')
       must(typeof all === 'boolean', 'all is true or false', all)
@@ -386,18 +360,24 @@ function methodsOf(
       const hidden = left.filter(({ isOut }) => !isOut)
       // Who is told of a number may write it onto a receipt.
       if (hidden.length > 0) await storage.handOut(hidden.map(({ row }) => row))
-      const told = all ? open.filter(({ row, isOut }) => isOut || !isLiving(row)) : left
-      return told.map(({ row }) => ({
+      const shown = all ? open.filter(({ row, isOut }) => isOut || !isLiving(row)) : left
+      return shown.map(({ row }) => ({
         id: row.id,
         ...numberOf(row),
         key: row.key!,
         ...(isLiving(row) && { isLiving: true }),
       }))
     },
-    async report() {
+    async report(options) {
       closing.throwIfAborted()
-      const { state, numbers, ranges } = await stored()
-      return reportOf(state, numbers, ranges)
+      const { numbers = true } = checkCall(options, 'numbers')
+      must(typeof numbers === 'boolean', 'numbers is true or false', numbers)
+      if (numbers) {
+        const of = await stored()
+        return reportOf(of.state, of.numbers, of.ranges)
+      }
+      const { state, last } = await storage.current()
+      return reportOf(state, [], await given(), last)
     },
   }
 }

@@ -16,14 +16,14 @@ export interface LedgerChange extends SeriesLedgers {
 }
 
 /**
- * @param untold the numbers of which the server had not heard
+ * @param unheard the numbers of which the server had not heard
  * @param heard `follows`: the name that the request has shown, where the answer refuses it
  * @param since the device's clock
  * @returns also those numbers that nobody will see, because the series has ended
  */
 export function hear(
   state: SeriesState,
-  untold: readonly NumberRow[],
+  unheard: readonly NumberRow[],
   { name, follows, above = -1 }: Omit<HeardLedger, 'tag'>,
   since: string,
 ): { state: SeriesState; rows: NumberRow[]; change?: LedgerChange } {
@@ -33,7 +33,7 @@ export function hear(
   if (!name || before === undefined || name === before || isLate) return { state, rows: [] }
   const two = { before, after: name, since }
   const why = `another ledger answers: ${name}`
-  const { state: over, rows } = ended(state, untold, { kind: 'other-ledger', ...two }, why)
+  const { state: over, rows } = ended(state, unheard, { kind: 'other-ledger', ...two }, why)
   const { stopped, claim: _, ...kept } = over
   // guard: H34 who follows gives letters above all of this device
   if (above >= highest(state))

@@ -28,7 +28,7 @@ export interface HeldSeries {
   /** How many numbers were made, in all periods. */
   made: number
   /** Of how many of them the server has heard. */
-  told: number
+  heard: number
   /** How many numbers of its ranges can still be made. Absent: it has none. */
   left?: number
   /** The last day of these numbers. Absent: they have none. */
@@ -55,8 +55,8 @@ export function takenBefore(
   { current }: SeriesState,
 ): { row: NumberRow; begun: string | undefined; isOut: boolean; heard: boolean } {
   const ofCurrent = current?.letter === row.letter ? current : undefined
-  const heard = ofCurrent ? row.place <= ofCurrent.told : !row.unheard
-  const isOut = heard || row.unheard === 1 || row.state !== 'open'
+  const heard = ofCurrent ? row.place <= ofCurrent.heard : row.heard !== false
+  const isOut = heard || row.heard === false || row.state !== 'open'
   return { row, begun: ofCurrent?.begun, isOut, heard }
 }
 
@@ -66,7 +66,7 @@ export function heldSeries(
   last: NumberRow | undefined,
 ): HeldSeries | undefined {
   if (!current) return undefined
-  const { letter: series, told, after } = current
+  const { letter: series, heard, after } = current
   const { period, number = 0, place: made = 0 } = last ?? lastOf(after) ?? {}
-  return { series, ...(period && { period }), last: number, made, told }
+  return { series, ...(period && { period }), last: number, made, heard }
 }

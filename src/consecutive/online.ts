@@ -57,7 +57,7 @@ export interface Holder {
 /** How far the server has heard of which series. */
 export interface Heard {
   begun: string | undefined
-  told: number
+  heard: number
 }
 
 /** The server's status when a claim was used before: this device is a copy. */
@@ -70,11 +70,11 @@ const REFUSALS = [401, 403]
 export interface Online {
   /**
    * Tells the server how far the series has come, and asks whether this device is a copy.
-   * @param heard called with what is known before the answer, and with what it says
+   * @param hears called with what is known before the answer, and with what it says
    * @returns whether numbers were made since, of which the server has not heard yet
    * @throws HiloError
    */
-  tell(heard: (of: Heard) => void): Promise<boolean>
+  tell(hears: (of: Heard) => void): Promise<boolean>
   /**
    * This device has a series, or gets one.
    * @throws HiloError when the server gives none, or it is not the one that the app names
@@ -87,25 +87,25 @@ export interface Online {
 }
 
 export const onlineSeries = (context: OnlineContext): Online => ({
-  tell: (heard) => tell(context, heard),
+  tell: (hears) => tell(context, hears),
   begin: (holder) => begin(context, holder),
   startOver: () =>
     change(context.storage, (state) => ({ state: startOver(state), result: undefined })),
   endless: () => endless(context.collection),
 })
 
-async function tell(context: OnlineContext, heard: (of: Heard) => void): Promise<boolean> {
+async function tell(context: OnlineContext, hears: (of: Heard) => void): Promise<boolean> {
   const { storage, signal, copied, isSwitchedOn } = context
   signal.throwIfAborted()
   const [known, isBegun] = await change(storage, (state) => {
-    const { begun, told = 0 } = state.current ?? {}
-    heard({ begun, told })
+    const { begun, heard = 0 } = state.current ?? {}
+    hears({ begun, heard })
     const named = withCheckIn(state, undefined, newId())
     return { state: named.state, result: [named.result, begun !== undefined] as const }
   })
   const form = () =>
-    changeUntold(storage, (state, untold, last) => ({
-      ...withCheckIn(state, untold, newId(), last),
+    changeUnheard(storage, (state, unheard, last) => ({
+      ...withCheckIn(state, unheard, newId(), last),
       rows: [],
     }))
   const request = known ?? (isBegun ? await form() : undefined)
@@ -114,17 +114,17 @@ async function tell(context: OnlineContext, heard: (of: Heard) => void): Promise
   const answer = await answerTo(context, request)
   signal.throwIfAborted()
   if (!answer) {
-    heard({ begun: undefined, told: 0 })
+    hears({ begun: undefined, heard: 0 })
     return false
   }
-  const { ended, current, isBehind } = await changeUntold(storage, (before, untold) => {
-    const { state, rows } = withCheckInAnswer(before, untold, request.id, answer)
+  const { ended, current, isBehind } = await changeUnheard(storage, (before, unheard) => {
+    const { state, rows } = withCheckInAnswer(before, unheard, request.id, answer)
     const { current } = state
-    const isBehind = current !== undefined && (untold.at(-1)?.place ?? 0) > current.told
+    const isBehind = current !== undefined && (unheard.at(-1)?.place ?? 0) > current.heard
     const ended = state.ended.at(before.ended.length)
     return { state, rows, result: { ended, current, isBehind } }
   })
-  heard({ begun: current?.begun, told: current?.told ?? 0 })
+  hears({ begun: current?.begun, heard: current?.heard ?? 0 })
   if (ended?.reason.kind === 'copied') copied()
   return isBehind
 }
@@ -192,9 +192,9 @@ async function isBegun(
   claim: string,
   answer: SeriesAnswer | undefined,
 ): Promise<boolean> {
-  const { why, other } = await changeUntold<Unused>(context.storage, (state, untold) => {
+  const { why, other } = await changeUnheard<Unused>(context.storage, (state, unheard) => {
     // guard: H34 an answer to a claim is heard before it is used, also one that comes late
-    const heard = hear(state, untold, { name: answer?.ledger }, now())
+    const heard = hear(state, unheard, { name: answer?.ledger }, now())
     if (heard.change) return { ...heard, result: { other: heard.change } }
     // guard: H28 a device does not go on with a series that it had
     const refused = answer && hadBefore(state, answer)
@@ -255,9 +255,9 @@ async function heardOther(
   heard: HeardLedger,
   { ledger: follows }: Pick<SeriesRequest, 'ledger'>,
 ): Promise<SeriesLedgers | undefined> {
-  const [change, stopped] = await changeUntold(context.storage, (before, untold) => {
+  const [change, stopped] = await changeUnheard(context.storage, (before, unheard) => {
     // guard: H34 who refuses a series is heard
-    const { state, rows, change } = hear(before, untold, { ...heard, follows }, now())
+    const { state, rows, change } = hear(before, unheard, { ...heard, follows }, now())
     return { state, rows, result: [change, state.stopped] as const }
   })
   if (change) context.otherLedger(change)
@@ -282,20 +282,20 @@ function change<T>(storage: SeriesStorage, step: (state: SeriesState) => Step<T>
 }
 
 /** One step that needs the numbers of which the server has not heard. It may change them. */
-function changeUntold<T>(
+function changeUnheard<T>(
   storage: SeriesStorage,
   step: (
     state: SeriesState,
-    untold: readonly NumberRow[],
-    heard: NumberRow | undefined,
+    unheard: readonly NumberRow[],
+    last: NumberRow | undefined,
   ) => Step<T> & { rows: NumberRow[] },
 ): Promise<T> {
   return storage.write(async (tx) => {
     const before = readState(await tx.state())
-    const { letter = '', told = 0 } = before.current ?? {}
-    const known = await tx.numbersAfter(letter, told - 1)
-    const heard = known[0]?.place === told ? known[0] : undefined
-    const { state, rows, result } = step(before, heard ? known.slice(1) : known, heard)
+    const { letter = '', heard = 0 } = before.current ?? {}
+    const known = await tx.numbersAfter(letter, heard - 1)
+    const last = known[0]?.place === heard ? known[0] : undefined
+    const { state, rows, result } = step(before, last ? known.slice(1) : known, last)
     for (const row of rows) tx.saveNumber(row)
     if (state !== before) tx.saveState(state)
     return result

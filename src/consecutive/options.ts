@@ -9,11 +9,9 @@ import type { Known } from './chain-verify.js'
 import type { Sealed } from './links.js'
 import type { Holder } from './online.js'
 import { isDay, type Ranges } from './ranges.js'
-import type { FormatNumber, Make } from './rows.js'
+import { type FormatNumber, FROM, type Make, type SettledState, type Why } from './rows.js'
 
 export interface ConsecutiveOptions {
-  /** Another database than the `database` option's of the `Hilo`. */
-  database?: string
   /**
    * The name of this device in the server's list of series: `'Till 3'`. Up to 128 bytes of
    * UTF-8. Default: nothing.
@@ -26,8 +24,6 @@ export interface ConsecutiveOptions {
    * letter.
    */
   series?: string
-  /** The first number of the first period on this device: `39` where 38 exist. Default: 1. */
-  start?: number
   /**
    * The period of a number that is made at this time: `(date) => String(date.getFullYear())`. Each
    * period counts from 1. Up to 64 bytes of UTF-8. It must not change while a page is open, and is
@@ -42,23 +38,19 @@ export interface ConsecutiveOptions {
    */
   ranges?: readonly NumberRange[] | 'server'
   /**
-   * What happens when the clock of this device goes back into a period that had ended, or with
-   * ranges to another day. `flag`: the numbers go on, and the report says so. `refuse`: none is
-   * made. Default: `flag`.
-   */
-  clockWentBack?: 'flag' | 'refuse'
-  /**
-   * What an id may be, `{ length, characters, highest }`: its most characters, a regular expression
-   * for it, the highest number. It is checked for the highest number, too, before the first number
-   * is made, and not at number 100,000.
+   * From where to where numbers go, and what an id may be: `{ from, to, length, characters }`. The
+   * id of the highest number is checked, too, before the first number is made, and not at number
+   * 100,000. Default: from 1, without an end.
    */
   limits?: {
+    /** The first number of the first period on this device: `39` where 38 exist. Default: 1. */
+    from?: number
+    /** The highest number of a period. */
+    to?: number
     /** The most characters of an id. */
     length?: number
     /** Which characters an id is made of: `/^[A-Z0-9-]+$/`. */
     characters?: RegExp
-    /** The highest number of a period. */
-    highest?: number
   }
   /**
    * Each record holds the hash of the one before: `chain()` of `offline-hilo/consecutive/chain`.
@@ -93,19 +85,7 @@ export interface Checked {
   sealedOf(kind: unknown, content: unknown): Sealed
 }
 
-const KEYS = [
-  'chain',
-  'clockWentBack',
-  'database',
-  'device',
-  'formatId',
-  'limits',
-  'period',
-  'ranges',
-  'series',
-  'start',
-  'wait',
-]
+const KEYS = ['chain', 'device', 'formatId', 'limits', 'period', 'ranges', 'series', 'wait']
 const MAX_KEY_BYTES = 256
 const MAX_KIND_BYTES = 64
 const DIGITS = 6
@@ -115,7 +95,7 @@ const MAX_WAIT_MS = 60_000
 /** @throws HiloError `invalid-argument` */
 export function checkSeriesOptions(collection: string, options: ConsecutiveOptions = {}): Checked {
   checkKeys('options', options, KEYS)
-  const { device, series, start = 1, period, clockWentBack = 'flag', limits = {} } = options
+  const { device, series, period, limits = {} } = options
   const { wait = WAIT_MS, formatId = defaultId, chain } = options
   if (device !== undefined) checkDevice(device)
   must(
@@ -123,13 +103,7 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
     'series is 1 to 20 letters, digits, -, ., _ and /, with a digit',
     series,
   )
-  must(isCount(start), 'start is a whole number from 1 on', start)
   must(period === undefined || typeof period === 'function', 'period is a function', period)
-  must(
-    clockWentBack === 'flag' || clockWentBack === 'refuse',
-    "clockWentBack is 'flag' or 'refuse'",
-    clockWentBack,
-  )
   must(
     typeof wait === 'number' && wait >= 0 && wait <= MAX_WAIT_MS,
     `wait is a number of milliseconds from 0 to ${MAX_WAIT_MS}`,
@@ -141,15 +115,15 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
     chain,
   )
   must(typeof formatId === 'function', 'formatId is a function', formatId)
-  if (!options.ranges) checkForm(formatId, options)
   const format = limited(formatId, limits)
-  const ranges = options.ranges && checkRanges(options.ranges, options)
+  const { from: start = 1 } = limits
+  if (!options.ranges) checkForm(formatId, options, start)
+  const ranges = options.ranges && checkRanges(options.ranges, options, start)
   const makeOf = (key: string) => ({
     key,
     format,
     series,
     start,
-    refusesBack: clockWentBack === 'refuse',
     period: period ? periodOf(period) : '',
     ranges,
   })
@@ -191,7 +165,11 @@ function periodOf(period: (date: Date) => string): string {
 }
 
 /** @returns the ranges from `start` on */
-function checkRanges(ranges: Ranges, { series, period, start = 1 }: ConsecutiveOptions): Ranges {
+function checkRanges(
+  ranges: Ranges,
+  { series, period }: ConsecutiveOptions,
+  start: number,
+): Ranges {
   must(!period, 'ranges have no period', period)
   if (ranges === 'server') return ranges
   must(Array.isArray(ranges) && ranges.length > 0, 'ranges is a list of at least one range', ranges)
@@ -221,14 +199,15 @@ function checkRanges(ranges: Ranges, { series, period, start = 1 }: ConsecutiveO
       }
     })
     .filter(({ from, to }) => from <= to)
-  must(checked.length > 0, 'start is not above all ranges', `${start}`)
+  must(checked.length > 0, 'limits.from is not above all ranges', `${start}`)
   return checked
 }
 
 /** With ranges, whoever gives them sees to it that no number comes twice. */
 function checkForm(
   formatId: FormatNumber,
-  { series, start = 1, period }: ConsecutiveOptions,
+  { series, period }: ConsecutiveOptions,
+  start: number,
 ): void {
   const other = series?.replace(/\d/, (digit) => `${(Number(digit) + 1) % 10}`) ?? 'B'
   let texts: unknown[]
@@ -256,10 +235,10 @@ function limited(
   formatId: FormatNumber,
   limits: NonNullable<ConsecutiveOptions['limits']>,
 ): FormatNumber {
-  checkKeys('limits', limits, ['length', 'characters', 'highest'])
-  const { length = Number.MAX_SAFE_INTEGER, characters = /^/, highest } = limits
-  for (const count of [length, highest ?? 1])
-    must(isCount(count), 'limits.length and limits.highest are whole numbers from 1 on', count)
+  checkKeys('limits', limits, ['from', 'to', 'length', 'characters'])
+  const { from = 1, to, length = Number.MAX_SAFE_INTEGER, characters = /^/ } = limits
+  for (const count of [from, to ?? 1, length])
+    must(isCount(count), 'from, to and length of limits are whole numbers from 1 on', count)
   must(characters instanceof RegExp, 'limits.characters is a regular expression', characters)
   const check = (...of: Parameters<FormatNumber>): string => {
     const id = checkId(formatId, ...of)
@@ -269,9 +248,9 @@ function limited(
     return id
   }
   return (number, ...of) => {
-    const most = highest ?? Number.MAX_SAFE_INTEGER
+    const most = to ?? Number.MAX_SAFE_INTEGER
     must(number <= most, `the highest number is ${most}: this series is full`, `${number}`)
-    if (highest !== undefined) check(highest, ...of)
+    if (to !== undefined) check(to, ...of)
     return check(number, ...of)
   }
 }
@@ -307,10 +286,6 @@ function called<T>(what: string, work: () => T): T {
 export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KEY_BYTES)
 
 /** @throws HiloError `invalid-argument` */
-export const checkReason = (reason: unknown): string =>
-  checkText('a reason', reason, MAX_REASON_BYTES)
-
-/** @throws HiloError `invalid-argument` */
 export function checkKnown(known: Known): Known {
   const { chain, at, hash } = Object(known) as Partial<Known>
   must(
@@ -320,16 +295,6 @@ export function checkKnown(known: Known): Known {
     known,
   )
   return known
-}
-
-/** @throws HiloError `invalid-argument` */
-export function checkMark(state: unknown): 'voided' | 'refused' {
-  must(
-    state === 'voided' || state === 'refused',
-    "a number is marked as 'voided' or 'refused'",
-    state,
-  )
-  return state
 }
 
 /**
@@ -347,9 +312,16 @@ export function checkCall<T extends object>(
 }
 
 /** @throws HiloError `invalid-argument` */
-export function checkBy(options: { by?: string } | undefined): { by?: string } {
-  const { by } = checkCall(options, 'by')
-  return by === undefined ? {} : { by: checkText('`by`', by, MAX_KEY_BYTES) }
+export function checkWhy(state: SettledState, options: Why | undefined): Why {
+  const isState = typeof state === 'string' && Object.hasOwn(FROM, state)
+  must(isState, `a number is settled as ${Object.keys(FROM).join(', ')}`, state)
+  const { reason, by, ref } = checkCall(options, 'reason', 'by', 'ref')
+  const isGiven = state !== 'confirmed' || reason !== undefined
+  return {
+    ...(isGiven && { reason: checkText('a reason', reason, MAX_REASON_BYTES) }),
+    ...(by !== undefined && { by: checkText('`by`', by, MAX_KEY_BYTES) }),
+    ...(ref !== undefined && { ref: checkText('`ref`', ref, MAX_KEY_BYTES) }),
+  }
 }
 
 /** @throws HiloError `invalid-argument` */

@@ -1,6 +1,7 @@
 /** The whole series of a device, number by number, for people who have to account for them. */
 import type { ChainFlag, NumberRange, NumberRow } from '../core/series-store.js'
-import { dataOf, type ReportedRange, reportedRanges } from './ranges.js'
+import { type HeldSeries, heldSeries } from './numbers.js'
+import { dataOf, type ReportedRange, reportedRanges, restOf } from './ranges.js'
 import { doubtfulIn, type SeriesEnd, type SeriesState } from './state.js'
 
 /**
@@ -30,8 +31,10 @@ export interface ReportedNumber {
   settledAt?: string
   /** Who gave it its state. Absent: the app did not say. */
   by?: string
-  /** It was handed out before the server had heard of it: offline, or the answer was late. */
-  isUnheard?: true
+  /** The other document, as the app said. */
+  ref?: string
+  /** False: it was handed out before the server had heard of it. Absent: it was not. */
+  heard?: false
   /** The device's clock went back before: to another day, or into a period that had ended. */
   isBack?: true
   /** Another device may have made this number, too. */
@@ -40,7 +43,7 @@ export interface ReportedNumber {
   flags?: ChainFlag[]
 }
 
-export interface SeriesReport {
+export interface SeriesReport extends Partial<HeldSeries> {
   /** `'B'` */
   series: string
   /**
@@ -50,25 +53,29 @@ export interface SeriesReport {
   numbers: ReportedNumber[]
   /** Those that an authority gave, the lowest first. Absent: there are none. */
   ranges?: ReportedRange[]
-  /** Of how many of them the server has heard. Absent: the series has ended. */
-  told?: number
   /** Why no number is made in this series any more. */
   ended?: SeriesEnd
 }
 
 export function reportOf(
-  { ended, current }: SeriesState,
+  state: SeriesState,
   rows: readonly NumberRow[],
-  given: readonly NumberRange[] = [],
+  given: readonly NumberRange[] | undefined,
+  last = rows.findLast(({ letter }) => letter === state.current?.letter),
 ): SeriesReport[] {
+  const { ended, current } = state
   const reports = ended.map(({ letter, reason }): SeriesReport => {
     const of = rows.filter((row) => row.letter === letter)
     return { series: letter, ...listed(of, [], doubtfulIn(reason)), ended: reason }
   })
   if (!current) return reports
-  const { letter, told } = current
+  const { letter } = current
   const of = rows.filter((row) => row.letter === letter)
-  return [...reports, { series: letter, ...listed(of, given), told }]
+  const held = heldSeries(state, last)!
+  return [
+    ...reports,
+    { ...held, ...listed(of, given ?? []), ...(given && restOf(given, held.last)) },
+  ]
 }
 
 function listed(
@@ -84,13 +91,12 @@ function listed(
 }
 
 const reported = (
-  { letter, place, period, range, open, page, unheard, isBack, link, ...row }: NumberRow,
+  { letter, place, period, range, open, page, isBack, link, ...row }: NumberRow,
   doubtful: { from: number; to: number } | undefined,
 ): ReportedNumber => ({
   ...row,
   ...(period && { period }),
   ...dataOf(range),
-  ...(unheard && { isUnheard: true }),
   ...(isBack && { isBack: true }),
   ...(row.key !== undefined && isIn(place, doubtful) && { isDoubtful: true }),
 })

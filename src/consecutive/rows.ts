@@ -25,8 +25,6 @@ export interface Make {
   period: string
   /** Which an authority gave: they are in the place of periods. */
   ranges?: Ranges | undefined
-  /** A period that has given way to another one gets no number any more. */
-  refusesBack?: boolean
   /** Who takes it. Undefined: others cannot tell whether that page lives. */
   page?: string | undefined
   /**
@@ -68,7 +66,6 @@ export function newNumber(before: Before, make: Make): NumberRow {
     ? placeIn(rangesOf(ranges, given), last, after)
     : placeAfter({ ...before, last }, make)
   const { period, number, isBack, range } = made
-  if (isBack && make.refusesBack) throw wentBack(period, last)
   return {
     letter,
     place: (last?.place ?? 0) + 1,
@@ -81,7 +78,7 @@ export function newNumber(before: Before, make: Make): NumberRow {
     takenAt: new Date().toISOString(),
     open: 1,
     ...(page !== undefined && { page }),
-    ...(checkIn === undefined && { unheard: 1 }),
+    ...(checkIn === undefined && { heard: false }),
     ...(isBack && { isBack: 1 }),
   }
 }
@@ -135,40 +132,39 @@ export const takenBy = (row: NumberRow, page: string | undefined): NumberRow =>
   row.state === 'open' && page !== undefined && page !== row.page ? { ...row, page } : row
 
 /** @returns the number, which is handed out although the server has not heard of it */
-export const handedOut = (row: NumberRow): NumberRow => ({ ...row, unheard: 1 })
+export const handedOut = (row: NumberRow): NumberRow => ({ ...row, heard: false })
 
 /** From which states a number gets to one. */
-const FROM = {
-  confirmed: ['open'],
+export const FROM = {
+  confirmed: ['open', 'refused'],
   cancelled: ['open'],
   voided: ['confirmed'],
   refused: ['open', 'confirmed'],
 }
 
-export type Settled = keyof typeof FROM
+export type SettledState = keyof typeof FROM
 
 /** Who gives a number its state, and why. */
 export interface Why {
   reason?: string
   by?: string
+  ref?: string
 }
 
 /**
  * The number in its new state; the same object where it has that already.
  * @throws HiloError `invalid-argument`
  */
-export function settledAs(row: NumberRow, state: Settled, why: Why): NumberRow {
+export function settledAs(row: NumberRow, state: SettledState, why: Why): NumberRow {
   if (row.state === state) return row
   // guard: H28 a number that was settled keeps its state
   if (!FROM[state].includes(row.state)) throw settledBefore(row)
-  const { open, page, by: _, ...rest } = row
-  const { reason, by } = why
+  const { open, page, by, reason, ref, ...rest } = row
   return {
     ...rest,
     state,
     settledAt: new Date().toISOString(),
-    ...(reason !== undefined && { reason }),
-    ...(by !== undefined && { by }),
+    ...why,
   }
 }
 
@@ -176,12 +172,12 @@ function settledBefore({ id, state, reason }: NumberRow): HiloError {
   const because = reason === undefined ? '' : ` (${reason})`
   const advice =
     state === 'confirmed'
-      ? " Correct its receipt by another one, and mark this one as 'voided'."
+      ? " Correct its receipt by another one, and settle this one as 'voided'."
       : ''
   return new HiloError(
     'invalid-argument',
     state === 'open'
-      ? `${id} is open, so no receipt has it yet: confirm it first, or cancel it.`
+      ? `${id} is open, so no receipt has it yet: settle it as 'confirmed' first, or as 'cancelled'.`
       : `${id} was ${state}${because}. Nothing was changed.${advice}`,
   )
 }
@@ -195,14 +191,3 @@ export const noNumber = (key: string): HiloError =>
 
 export const sameText = ({ id }: NumberRow): HiloError =>
   new HiloError('invalid-argument', `No number was made: formatId makes ${id} of two numbers.`)
-
-const wentBack = (period: string, last: Last | undefined): HiloError =>
-  new HiloError(
-    'invalid-argument',
-    `No number was made: ${
-      last?.period === period
-        ? `the last one was made on ${last.takenAt}, and the clock of this device went back`
-        : `${last?.period || 'a time without periods'} has begun after ${period}, and the clock ` +
-          'of this device says that it is back there'
-    }. Set the device's clock, and ask again.`,
-  )

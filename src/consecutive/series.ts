@@ -125,7 +125,7 @@ export class Series {
       await this.#wait(this.#tell(), deadline.late)
       if (this.#heard?.begun !== begun) return false
       // guard: H28 an answer permits the numbers that its own check-in named
-      if (this.#heard !== undefined && place <= this.#heard.told) return true
+      if (this.#heard !== undefined && place <= this.#heard.heard) return true
     }
     return false
   }

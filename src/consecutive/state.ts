@@ -46,7 +46,7 @@ export interface CurrentSeries {
   /** The server's proof that this copy of the device holds the series. */
   token: string
   /** The highest place that the server has confirmed to have heard. */
-  told: number
+  heard: number
   /** It was handed over to this device, and goes on after these numbers. */
   after?: SeriesMark
   /** Which a person gave to it at the server. */
@@ -136,13 +136,13 @@ const isCurrent = ({
   letter,
   begun,
   token,
-  told,
+  heard,
   checkIn,
   refused,
   ranges,
 }: CurrentSeries): boolean =>
   [letter, begun, token].every(isText) &&
-  isCount(told) &&
+  isCount(heard) &&
   (ranges === undefined || Array.isArray(ranges)) &&
   (refused === undefined || isText(refused?.message)) &&
   (checkIn === undefined || (isText(checkIn?.id) && isCount(checkIn.last)))
@@ -156,22 +156,22 @@ export const doubtfulIn = (reason: SeriesEnd): { from: number; to: number } | un
 
 /** The check-in that tells the server of these numbers. */
 export function checkInOf(
-  { told, after }: CurrentSeries,
+  { heard, after }: CurrentSeries,
   rows: readonly NumberRow[],
-  heard: NumberRow | undefined,
+  known: NumberRow | undefined,
   id: string,
 ) {
   // A server that was restored may have forgotten of which period the last number was.
   // guard: H28 each check-in tells of the period
-  const before = heard ?? lastOf(after)
+  const before = known ?? lastOf(after)
   const periods = marksOf(before ? [before, ...rows] : rows)
   const last = rows.at(-1)
   return {
     id,
-    last: last?.place ?? told,
+    last: last?.place ?? heard,
     ...(periods && { periods }),
     ...linkOf(last),
-    ...(told > 0 && { heard: { last: told, ...linkOf(heard) } }),
+    ...(heard > 0 && { heard: { last: heard, ...linkOf(known) } }),
   }
 }
 
@@ -187,10 +187,10 @@ const linkOf = (row: NumberRow | undefined): { link?: SeriesLink } => {
 export function withNamed(
   state: SeriesState,
   row: NumberRow,
-  heard: NumberRow | undefined,
+  before: NumberRow | undefined,
   id: string,
 ): SeriesState {
   const { current } = state
-  if (!current || current.checkIn || current.told !== row.place - 1) return state
-  return { ...state, current: { ...current, checkIn: checkInOf(current, [row], heard, id) } }
+  if (!current || current.checkIn || current.heard !== row.place - 1) return state
+  return { ...state, current: { ...current, checkIn: checkInOf(current, [row], before, id) } }
 }

@@ -176,11 +176,16 @@ export class SeriesStorage {
    * What numbers are made in, and the ranges that the server gave to it. Without `held` there is no
    * series.
    */
-  current(): Promise<{ held: HeldSeries | undefined; given: readonly NumberRange[] }> {
+  current(): Promise<{
+    state: SeriesState
+    last: NumberRow | undefined
+    held: HeldSeries | undefined
+    given: readonly NumberRange[]
+  }> {
     return this.#store.transact('readonly', async (tx) => {
       const state = readState(await tx.state())
-      const held = heldSeries(state, await lastIn(tx, state.current))
-      return { held, given: state.current?.ranges ?? [] }
+      const last = await lastIn(tx, state.current)
+      return { state, last, held: heldSeries(state, last), given: state.current?.ranges ?? [] }
     })
   }
 

@@ -100,12 +100,14 @@ export interface NumberRow {
   settledAt?: string
   /** Who gave it its state. */
   by?: string
+  /** The other document, for example the one that voids this one. */
+  ref?: string
   /** Set while the number is neither confirmed nor cancelled; an index finds it by this. */
   open?: 1
   /** Who took it, while it is open: see `living.ts`. */
   page?: string
   /** It was handed out before the server had heard of it. */
-  unheard?: 1
+  heard?: false
   /** Its period had given way to another one before: the device's clock went back. */
   isBack?: 1
   /** Of its record in the chain. Absent: it has none. */

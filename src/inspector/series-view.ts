@@ -7,7 +7,7 @@ import { h, say } from './dom.js'
 import { count } from './words.js'
 
 /** What `consecutive` made, by the name that it is shown under. */
-export type InspectedSeries = Readonly<Record<string, Pick<Consecutive, 'current' | 'open'>>>
+export type InspectedSeries = Readonly<Record<string, Pick<Consecutive, 'report' | 'unfinished'>>>
 
 export interface SeriesView {
   element: HTMLElement
@@ -26,12 +26,16 @@ export function createSeriesView(series: InspectedSeries): SeriesView {
     const element = h('section.collection', { 'aria-label': name }, h('h3', name), state, open)
     async function read(): Promise<void> {
       try {
-        const [held, taken] = await Promise.all([receipts.current(), receipts.open({ all: true })])
+        const [reports, taken] = await Promise.all([
+          receipts.report({ numbers: false }),
+          receipts.unfinished({ all: true }),
+        ])
+        const held = reports.find(({ ended }) => !ended)
         say(
           state,
           held
-            ? `Series ${held.series} · last number ${count(held.last)} · the server has heard of ` +
-                `${count(held.told)} · ${count(taken.length)} open`
+            ? `Series ${held.series} · last number ${count(held.last!)} · the server has heard of ` +
+                `${count(held.heard!)} · ${count(taken.length)} open`
             : 'No series yet: the first number needs the server once.',
         )
         const shown = taken.slice(0, WRITTEN).map(({ id, key }) => `${id} of ${key}`)

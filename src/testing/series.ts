@@ -56,12 +56,12 @@ export class TestSeries implements SeriesStore, SeriesServer {
   /** This device turns out to be a copy. @returns whether it had a series, which has ended */
   fork(): boolean {
     const { state, numbers, links } = this.#stored
-    const { letter, told = 0 } = state.current ?? {}
-    const untold = numbers.filter((row) => row.letter === letter && row.place > told)
-    const named = withCheckIn(state, untold, 'fork')
+    const { letter, heard = 0 } = state.current ?? {}
+    const unheard = numbers.filter((row) => row.letter === letter && row.place > heard)
+    const named = withCheckIn(state, unheard, 'fork')
     if (!named.result) return false
     const answer = { superseded: true, last: named.result.last } as const
-    const ended = withCheckInAnswer(named.state, untold, named.result.id, answer)
+    const ended = withCheckInAnswer(named.state, unheard, named.result.id, answer)
     const rows = numbers.map(
       (row) =>
         ended.rows.find(({ place, letter }) => place === row.place && letter === row.letter) ?? row,

@@ -309,7 +309,7 @@ test('a series is shown: its letter, its last number, and what is open', async (
   await other.evaluate(async () => {
     const receipts = window.consecutive(window.hilo, 'receipts')
     for (let i = 1; i <= 13; i++) await receipts.next({ key: `sale ${i}` })
-    await receipts.confirm('sale 1')
+    await receipts.settle('sale 1', 'confirmed')
   })
   await expect
     .poll(shown, PATIENCE)

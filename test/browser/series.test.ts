@@ -26,8 +26,8 @@ function makeReceipts(): void {
       const key = crypto.randomUUID()
       const { id } = await receipts.next({ key })
       await fetch('/log', { method: 'POST', body: `${key} ${id}` })
-      if (i % 3 === 0) await receipts.confirm(key)
-      if (i % 3 === 1) await receipts.cancel(key, 'card declined')
+      if (i % 3 === 0) await receipts.settle(key, 'confirmed')
+      if (i % 3 === 1) await receipts.settle(key, 'cancelled', { reason: 'card declined' })
     }
   })
 }
@@ -48,10 +48,10 @@ async function makeMany(count: number): Promise<number[]> {
 }
 
 /** Runs in a page. */
-const open = () => window.consecutive(window.hilo, 'receipts').open()
+const open = () => window.consecutive(window.hilo, 'receipts').unfinished()
 
 /** Runs in a page. */
-const openOfAll = () => window.consecutive(window.hilo, 'receipts').open({ all: true })
+const openOfAll = () => window.consecutive(window.hilo, 'receipts').unfinished({ all: true })
 
 describe.each(testedEngines())('in $title', ({ name, title }) => {
   test(

@@ -197,8 +197,8 @@ describe('an export', () => {
     const { receipts } = openTill(shop, { series: { chain: plain, device: 'Till 3' } })
     for (const key of ['a', 'b', 'c']) await receipts.next({ key, content: { total: 'é5' } })
     await receipts.record({ key: 'd', kind: 'event', content: { total: '1' } })
-    await receipts.confirm('a')
-    await receipts.cancel('b', 'card declined')
+    await receipts.settle('a', 'confirmed')
+    await receipts.settle('b', 'cancelled', { reason: 'card declined' })
     const lines = await receipts.export({ issuer: 'Shop Ltd' })
     const select = (filter: string) =>
       execFileSync(jq.find()!, ['-rj', filter], { input: lines }).toString()
@@ -237,7 +237,7 @@ describe('an export', () => {
       JSON.parse(lines.trim().split('\n').at(-1)!),
     ]
     expect(end).toMatchObject({
-      totals: { confirmed: 1, cancelled: 1, open: 1, doubtful: 0, holes: 0, untold: 0 },
+      totals: { confirmed: 1, cancelled: 1, open: 1, doubtful: 0, holes: 0, heard: 3 },
       outages: [],
       check: { broken: null, chains: [{ last: { chain: 'A', at: 4, hash: previous } }] },
       sha256: byOpenssl(`${body.join('\n')}\n`),
@@ -258,13 +258,13 @@ describe('an export', () => {
     const outage = { first: 'A-000002', last: 'A-000003', firstAt: time(1), lastAt: time(2) }
     const end = async () => JSON.parse((await receipts.export()).trim().split('\n').at(-1)!)
     expect(await end()).toMatchObject({
-      totals: { unheard: 2, untold: 2, untoldSince: time(1) },
+      totals: { heard: 1, heardUntil: time(0) },
       outages: [outage],
     })
     hilo.goOnline()
     await receipts.next({ key: 'b' })
     expect(await end()).toMatchObject({
-      totals: { unheard: 2, untold: 0, untoldSince: null },
+      totals: { heard: 4, heardUntil: time(2) },
       outages: [outage],
     })
   })

@@ -13,7 +13,15 @@ import { HiloError } from '../../src/core/errors.js'
 import { newName } from '../support/idb.js'
 import { FakeLocks } from '../support/locks.js'
 import { errorOf, newShop, refusal as refused, type Shop } from '../support/shop.js'
-import { copyProfile, expectWhole, idsOf, inEachStore, openTill, registry } from './devices.js'
+import {
+  copyProfile,
+  currentOf,
+  expectWhole,
+  idsOf,
+  inEachStore,
+  openTill,
+  registry,
+} from './devices.js'
 
 let shop: Shop
 
@@ -91,7 +99,7 @@ inEachStore(() => {
       const { hilo, receipts } = openTill(shop)
       await idsOf(receipts, 'a', 'b')
       const bills = consecutive(hilo, 'bills')
-      const elsewhere = consecutive(hilo, 'receipts', { database: 'Other' })
+      const elsewhere = openTill(shop, { database: 'Other' }).receipts
       expect(await idsOf(bills, 'a')).toEqual(['A-000001'])
       expect(await idsOf(elsewhere, 'a')).toEqual(['A-000001'])
       expect((await bills.report())[0]!.numbers).toHaveLength(1)
@@ -143,13 +151,13 @@ inEachStore(() => {
 
     test('says in which letter it goes on, how far it is, what the server knows', async () => {
       const { hilo, receipts } = openTill(shop)
-      expect(await receipts.current()).toBeUndefined()
+      expect(await currentOf(receipts)).toBeUndefined()
       await idsOf(receipts, 'a', 'b')
-      const current = () => receipts.current()
-      await expect.poll(current).toEqual({ series: 'A', last: 2, made: 2, told: 2 })
+      const current = () => currentOf(receipts)
+      await expect.poll(current).toEqual({ series: 'A', last: 2, made: 2, heard: 2 })
       hilo.goOffline()
       await idsOf(receipts, 'c')
-      expect(await current()).toEqual({ series: 'A', last: 3, made: 3, told: 2 })
+      expect(await current()).toEqual({ series: 'A', last: 3, made: 3, heard: 2 })
     })
 
     test('tells the server how far it has come, under the name of its device', async () => {
@@ -171,19 +179,25 @@ inEachStore(() => {
     ['next', (of, options) => of.next(options), AbortSignal.abort(), 'a plain object'],
     ['record', (of, options) => of.record(options), { key: 'b', kindd: 'x' }, '`kind`'],
     ['verify', (of, options) => of.verify(options), { knwon: {} }, '`known`'],
-    ['confirm', (of, options) => of.confirm('a', options), { b: 'bert' }, '`by`'],
-    ['cancel', (of, options) => of.cancel('a', 'x', options), { By: 'bert' }, '`by`'],
-    ['mark', (of, options) => of.mark('a', 'voided', 'x', options), { bye: 'bert' }, '`by`'],
-    ['open', (of, options) => of.open(options), { al: true }, '`all`'],
-    ['open', (of, options) => of.open(options), { all: 'yes' }, 'all is true or false'],
-    ['open', (of, options) => of.open(options), [], 'a plain object'],
-    ['confirm', (of, options) => of.confirm('a', options), '' as never, 'a plain object'],
+    ['settle', (of, options) => of.settle('a', 'confirmed', options), { b: 'bert' }, '`by`'],
+    ['settle', (of, options) => of.settle('a', 'cancelled', options), { By: 'bert' }, '`by`'],
+    ['settle', (of, options) => of.settle('a', 'voided', options), { raeson: 'x' }, '`reason`'],
+    [
+      'settle',
+      (of, options) => of.settle('a', 'confirmed', options),
+      '' as never,
+      'a plain object',
+    ],
+    ['unfinished', (of, options) => of.unfinished(options), { al: true }, '`all`'],
+    ['unfinished', (of, options) => of.unfinished(options), { all: 'yes' }, 'all is true or false'],
+    ['unfinished', (of, options) => of.unfinished(options), [], 'a plain object'],
+    ['report', (of, options) => of.report(options), { numbers: 'no' }, 'numbers is true or false'],
   ])('%s refuses a wrong option: %#', async (_, call, options, message) => {
     const { receipts } = openTill(shop)
     await idsOf(receipts, 'a')
     const calling = Promise.resolve().then(() => call(receipts, options as never))
     await expect(calling).rejects.toEqual(refusal('invalid-argument', message))
-    expect(await receipts.open({ all: true })).toMatchObject([{ key: 'a' }])
+    expect(await receipts.unfinished({ all: true })).toMatchObject([{ key: 'a' }])
     expect((await receipts.report())[0]!.numbers).toHaveLength(1)
   })
 
@@ -191,9 +205,9 @@ inEachStore(() => {
     test('gets the same number again, whatever became of it but a cancelled receipt', async () => {
       const { receipts } = openTill(shop)
       await idsOf(receipts, 'a', 'b')
-      await receipts.confirm('a')
+      await receipts.settle('a', 'confirmed')
       expect(await idsOf(receipts, 'a', 'b', 'a')).toEqual(['A-000001', 'A-000002', 'A-000001'])
-      await receipts.cancel('b', 'card declined')
+      await receipts.settle('b', 'cancelled', { reason: 'card declined' })
       await expect(receipts.next({ key: 'b' })).rejects.toEqual(
         refusal(
           'invalid-argument',
@@ -211,7 +225,7 @@ inEachStore(() => {
       const { receipts } = openTill(shop)
       const wrong = refusal('invalid-argument', message)
       await expect(receipts.next({ key: key as string })).rejects.toEqual(wrong)
-      await expect(receipts.confirm(key as string)).rejects.toEqual(wrong)
+      await expect(receipts.settle(key as string, 'confirmed')).rejects.toEqual(wrong)
       expect(await idsOf(receipts, 'é'.repeat(128))).toEqual(['A-000001'])
     })
 
@@ -229,10 +243,10 @@ inEachStore(() => {
     test('is open until it is confirmed or cancelled, and says so also after a crash', async () => {
       const { receipts } = openTill(shop)
       await idsOf(receipts, 'a', 'b', 'c', 'd')
-      await receipts.confirm('a')
-      await receipts.cancel('c', 'card declined')
+      await receipts.settle('a', 'confirmed')
+      await receipts.settle('c', 'cancelled', { reason: 'card declined' })
       const after = openTill(shop).receipts
-      expect(await after.open()).toEqual([
+      expect(await after.unfinished()).toEqual([
         { id: 'A-000002', number: 2, key: 'b' },
         { id: 'A-000004', number: 4, key: 'd' },
       ])
@@ -248,36 +262,39 @@ inEachStore(() => {
     test('is settled once: to repeat it changes nothing, to turn it round is refused', async () => {
       const { receipts } = openTill(shop)
       await idsOf(receipts, 'a', 'b')
-      await receipts.confirm('a')
-      await receipts.cancel('b', 'card declined')
+      await receipts.settle('a', 'confirmed')
+      await receipts.settle('b', 'cancelled', { reason: 'card declined' })
       const report = await receipts.report()
-      await receipts.confirm('a')
-      await receipts.cancel('b', 'another reason')
-      await expect(receipts.cancel('a', 'returned')).rejects.toEqual(
+      await receipts.settle('a', 'confirmed')
+      await receipts.settle('b', 'cancelled', { reason: 'another reason' })
+      await expect(receipts.settle('a', 'cancelled', { reason: 'returned' })).rejects.toEqual(
         refusal('invalid-argument', 'A-000001 was confirmed'),
       )
-      await expect(receipts.confirm('b')).rejects.toEqual(
+      await expect(receipts.settle('b', 'confirmed')).rejects.toEqual(
         refusal('invalid-argument', 'A-000002 was cancelled (card declined)'),
       )
-      await expect(receipts.confirm('never taken')).rejects.toEqual(
+      await expect(receipts.settle('never taken', 'confirmed')).rejects.toEqual(
         refusal('invalid-argument', 'No number was made for the key "never taken"'),
       )
-      const told = ({ told: _, ...rest }: object & { told?: number }) => rest
-      expect((await receipts.report()).map(told)).toEqual(report.map(told))
+      const whole = ({ heard: _, ...rest }: object & { heard?: number }) => rest
+      expect((await receipts.report()).map(whole)).toEqual(report.map(whole))
     })
 
     test('says what became of it later, when, and by whom', async () => {
       const { receipts } = openTill(shop)
       const { number } = await receipts.next({ key: 'a' })
       await idsOf(receipts, 'b')
-      await expect(receipts.mark('a', 'voided', 'returned')).rejects.toEqual(
+      await expect(receipts.settle('a', 'voided', { reason: 'returned' })).rejects.toEqual(
         refusal('invalid-argument', 'A-000001 is open, so no receipt has it yet'),
       )
-      await receipts.confirm('a', { by: 'anna' })
-      await receipts.mark('a', 'voided', 'returned', { by: 'bert' })
-      await receipts.mark('a', 'voided', 'again')
-      await receipts.mark('b', 'refused', 'wrong tax number')
-      for (const act of [receipts.confirm('a'), receipts.mark('a', 'refused', 'late')])
+      await receipts.settle('a', 'confirmed', { by: 'anna' })
+      await receipts.settle('a', 'voided', { reason: 'returned', by: 'bert' })
+      await receipts.settle('a', 'voided', { reason: 'again' })
+      await receipts.settle('b', 'refused', { reason: 'wrong tax number' })
+      for (const act of [
+        receipts.settle('a', 'confirmed'),
+        receipts.settle('a', 'refused', { reason: 'late' }),
+      ])
         await expect(act).rejects.toEqual(refusal('invalid-argument', 'was voided (returned)'))
       const [series] = await receipts.report()
       const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
@@ -290,14 +307,22 @@ inEachStore(() => {
     })
 
     test.each([
-      ['a state that is none', (of: Consecutive) => of.mark('a', 'lost' as never, 'x'), 'voided'],
-      ['nobody', (of: Consecutive) => of.confirm('a', { by: '' }), '`by` is a text'],
-      ['a wrong option', (of: Consecutive) => of.confirm('a', { who: 'x' } as never), 'who'],
+      [
+        'a state that is none',
+        (of: Consecutive) => of.settle('a', 'lost' as never, { reason: 'x' }),
+        'voided',
+      ],
+      ['nobody', (of: Consecutive) => of.settle('a', 'confirmed', { by: '' }), '`by` is a text'],
+      [
+        'a wrong option',
+        (of: Consecutive) => of.settle('a', 'confirmed', { who: 'x' } as never),
+        'who',
+      ],
     ])('is not settled with %s', async (_, act, message) => {
       const { receipts } = openTill(shop)
       await idsOf(receipts, 'a')
       await expect(act(receipts)).rejects.toEqual(refusal('invalid-argument', message))
-      expect(await receipts.open()).toHaveLength(1)
+      expect(await receipts.unfinished()).toHaveLength(1)
     })
 
     test.each([
@@ -306,10 +331,10 @@ inEachStore(() => {
     ])('is not cancelled with a reason that is %s', async (_, reason, message) => {
       const { receipts } = openTill(shop)
       await idsOf(receipts, 'a')
-      await expect(receipts.cancel('a', reason)).rejects.toEqual(
+      await expect(receipts.settle('a', 'cancelled', { reason: reason })).rejects.toEqual(
         refusal('invalid-argument', message),
       )
-      expect(await receipts.open()).toHaveLength(1)
+      expect(await receipts.unfinished()).toHaveLength(1)
     })
   })
 
@@ -398,6 +423,17 @@ inEachStore(() => {
       },
     )
 
+    test('that was refused, corrected and sent again is confirmed then', async () => {
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      await receipts.settle('a', 'refused', { reason: 'wrong tax number', ref: 'answer 1' })
+      await receipts.settle('a', 'confirmed', { by: 'anna' })
+      const [series] = await receipts.report()
+      expect(series!.numbers).toMatchObject([{ key: 'a', state: 'confirmed', by: 'anna' }])
+      expect(series!.numbers[0]).not.toHaveProperty('reason')
+      expect(series!.numbers[0]).not.toHaveProperty('ref')
+    })
+
     test.each([
       ['{"series":"b","token":"x"}'],
       ['{"series":"B"}'],
@@ -425,7 +461,7 @@ inEachStore(() => {
       const [name, copy] = [newName(), newName()]
       const original = openTill(shop, { name })
       await idsOf(original.receipts, 'a', 'b')
-      await expect.poll(() => original.receipts.report()).toMatchObject([{ told: 2 }])
+      await expect.poll(() => original.receipts.report()).toMatchObject([{ heard: 2 }])
       original.hilo.goOffline()
       await copyProfile(name, copy)
       const copied = openTill(shop, { name: copy })
@@ -461,7 +497,7 @@ inEachStore(() => {
     test('not because an answer to a check-in was lost: it is sent again by its id', async () => {
       const { hilo, receipts } = openTill(shop)
       await idsOf(receipts, 'a')
-      await expect.poll(() => receipts.report()).toMatchObject([{ told: 1 }])
+      await expect.poll(() => receipts.report()).toMatchObject([{ heard: 1 }])
       const handle = globalThis.fetch
       vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
         await handle(...args)
@@ -541,14 +577,14 @@ inEachStore(() => {
       late.mockRestore()
       vi.stubGlobal('fetch', handle)
       for (const answer of answers) answer()
-      await expect.poll(() => receipts.current()).toMatchObject({ told: 3 })
+      await expect.poll(() => currentOf(receipts)).toMatchObject({ heard: 3 })
       expect(await receipts.next({ key: 'd' })).toMatchObject({ number: 4, heard: true })
       const [report] = await receipts.report()
-      expect(report!.numbers.map(({ isUnheard }) => isUnheard ?? false)).toEqual([
+      expect(report!.numbers.map(({ heard }) => heard)).toEqual([
+        undefined,
         false,
-        true,
-        true,
         false,
+        undefined,
       ])
     })
 
@@ -632,12 +668,12 @@ describe('a page that lives', () => {
   })
 
   const keysOf = async (receipts: Consecutive, options?: { all?: boolean }) =>
-    (await receipts.open(options)).map(({ key, isLiving = false }) => [key, isLiving])
+    (await receipts.unfinished(options)).map(({ key, isLiving = false }) => [key, isLiving])
 
   test('keeps its sale to itself: another tab does not find it, until the page ends', async () => {
     const [first, second] = [openTill(shop), openTill(shop)]
     await idsOf(first.receipts, 'a', 'b')
-    await first.receipts.confirm('b')
+    await first.receipts.settle('b', 'confirmed')
     expect(await keysOf(second.receipts)).toEqual([])
     expect(await keysOf(first.receipts)).toEqual([])
     expect(await keysOf(second.receipts, { all: true })).toEqual([['a', true]])
@@ -650,9 +686,9 @@ describe('a page that lives', () => {
     expect(locks.names).toEqual([])
     await idsOf(receipts, 'a', 'b')
     expect(locks.names).toHaveLength(1)
-    await receipts.confirm('a')
+    await receipts.settle('a', 'confirmed')
     expect(locks.names).toHaveLength(1)
-    await receipts.cancel('b', 'card declined')
+    await receipts.settle('b', 'cancelled', { reason: 'card declined' })
     expect(locks.names).toEqual([])
   })
 
@@ -662,7 +698,7 @@ describe('a page that lives', () => {
     await expect(receipts.next({ key: 'a' })).rejects.toThrow('needs the server')
     shop.isDown = false
     await idsOf(receipts, 'a')
-    await receipts.confirm('a')
+    await receipts.settle('a', 'confirmed')
     await idsOf(receipts, 'a')
     expect(locks.names).toEqual([])
   })
@@ -718,7 +754,7 @@ describe('the storage', () => {
     const { hilo, receipts } = openTill(shop)
     await idsOf(receipts, 'a')
     await expect.poll(registry).toMatchObject([{ last: 1 }])
-    await expect.poll(() => receipts.report()).toMatchObject([{ told: 1 }])
+    await expect.poll(() => receipts.report()).toMatchObject([{ heard: 1 }])
     hilo.goOffline()
     const begun = vi.spyOn(IDBDatabase.prototype, 'transaction')
     const read = [

@@ -131,9 +131,9 @@ async function play(shop: Shop, steps: readonly Step[], hasRanges: boolean): Pro
     const of = device.tabs[each.tab]!
     if (kind === 'next') await next(of, key)
     else if (kind === 'both') await Promise.all(device.tabs.map((one) => next(one, key)))
-    else if (kind === 'confirm') await of.receipts.confirm(key).catch(() => {})
+    else if (kind === 'confirm') await of.receipts.settle(key, 'confirmed').catch(() => {})
     else if (kind === 'cancel')
-      await of.receipts.cancel(key, 'card declined').then(
+      await of.receipts.settle(key, 'cancelled', { reason: 'card declined' }).then(
         () => cancelled.add(key),
         () => {},
       )

@@ -89,9 +89,9 @@ inEachStore(() => {
   })
 
   test('each server, and each database of one, has a chain of its own', async () => {
-    const { hilo, receipts } = open(newName())
-    await receipts.next({ key: 'a' })
-    const other = consecutive(hilo, 'receipts', { ...series, database: 'Other' })
+    const name = newName()
+    await open(name).receipts.next({ key: 'a' })
+    const other = openTill(shop, { name, database: 'Other', series }).receipts
     await other.next({ key: 'a' })
     expect(await other.verify()).toMatchObject({ chains: [{ count: 1 }] })
   })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeEach, describe, expect, onTestFinished } from 'vitest'
 import { type Consecutive, consecutive } from '../../src/consecutive/index.js'
+import type { HeldSeries } from '../../src/consecutive/numbers.js'
 import type { ConsecutiveOptions } from '../../src/consecutive/options.js'
 import type { SeriesReport } from '../../src/consecutive/report.js'
 import type { HiloOptions } from '../../src/core/options.js'
@@ -61,6 +62,14 @@ export function openTill(
   const database = folder && (open(fileOf(shop, ofHilo.name)) as unknown as SqliteDatabase)
   const { hilo } = shop.open({ ...ofHilo, ...(database && { store: sqliteStore({ database }) }) })
   return { hilo, receipts: consecutive(hilo, 'receipts', series) }
+}
+
+/** The series that the next number is made in. */
+export async function currentOf(receipts: Consecutive): Promise<HeldSeries | undefined> {
+  const report = (await receipts.report({ numbers: false })).find(({ ended }) => !ended)
+  if (!report) return undefined
+  const { numbers, ranges, ...held } = report
+  return held as HeldSeries
 }
 
 /** Makes numbers for these keys, one after another. */

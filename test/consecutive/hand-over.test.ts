@@ -76,7 +76,7 @@ inEachStore(() => {
     // A person has found the receipt of number 3.
     expect(await handOver(3)).toMatchObject({ last: 3 })
     const till4 = openTill(shop, { name: other, series: { device: 'Till 4' } })
-    expect(await till4.receipts.prepare()).toEqual({ series: 'T3', last: 3, made: 3, told: 3 })
+    expect(await till4.receipts.prepare()).toEqual({ series: 'T3', last: 3, made: 3, heard: 3 })
     const made = [await till4.receipts.next({ key: 'x' }), await till4.receipts.next({ key: 'y' })]
     expect(made).toMatchObject([
       { id: 'T3-000004', number: 4, heard: true },
@@ -147,14 +147,14 @@ inEachStore(() => {
 
   test('each period goes on where it stood, and a new one begins with 1', async () => {
     let year = '2026'
-    const series = { device: 'Till 3', series: 'T3', start: 39, ...yearly(() => year) }
+    const series = { device: 'Till 3', series: 'T3', limits: { from: 39 }, ...yearly(() => year) }
     const till3 = openTill(shop, { name: newName(), series })
     await idsOf(till3.receipts, 'a', 'b')
     year = '2027'
     await idsOf(till3.receipts, 'c')
     till3.hilo.goOffline()
     await handOver(3, { period: '2027' })
-    const options = { ...series, device: 'Till 4', start: 1 }
+    const options = { ...series, device: 'Till 4', limits: {} }
     const till4 = openTill(shop, { name: newName(), series: options })
     expect(await idsOf(till4.receipts, 'x', 'y')).toEqual(['T3-2027-000004', 'T3-2027-000005'])
     year = '2026'

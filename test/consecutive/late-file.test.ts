@@ -1,7 +1,7 @@
 /** The file that speaks with the server is loaded on demand: it may be missing, or come later. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { errorOf, newShop, refusal, type Shop } from '../support/shop.js'
-import { expectWhole, idsOf, openTill } from './devices.js'
+import { currentOf, expectWhole, idsOf, openTill } from './devices.js'
 
 let shop: Shop
 let isThere = true
@@ -29,7 +29,7 @@ test('a device without a series says so, and gets one when it has come', async (
   const { receipts } = openTill(shop)
   await expect(receipts.prepare()).rejects.toMatchObject({ code: 'server-unreachable' })
   await expect(receipts.next({ key: 'a' })).rejects.toThrow(/could not be loaded/)
-  expect(await receipts.current()).toBeUndefined()
+  expect(await currentOf(receipts)).toBeUndefined()
   isThere = true
   expect(await receipts.next({ key: 'a' })).toMatchObject({ id: 'A-000001', heard: true })
 })
@@ -40,13 +40,13 @@ test('a device that has a series goes on without it, and tells the server later'
   const { receipts } = openTill(shop)
   expect(await receipts.prepare()).toMatchObject({ series: 'A', last: 2 })
   expect(await receipts.next({ key: 'c' })).toMatchObject({ id: 'A-000003', heard: false })
-  await receipts.confirm('c')
-  expect(await receipts.open()).toHaveLength(2)
+  await receipts.settle('c', 'confirmed')
+  expect(await receipts.unfinished()).toHaveLength(2)
   const [report] = await receipts.report()
-  expect(report!.numbers.map(({ isUnheard }) => isUnheard)).toEqual([undefined, undefined, true])
+  expect(report!.numbers.map(({ heard }) => heard)).toEqual([undefined, undefined, false])
   isThere = true
   await idsOf(receipts, 'd')
-  await expect.poll(() => receipts.current()).toMatchObject({ made: 4, told: 4 })
+  await expect.poll(() => currentOf(receipts)).toMatchObject({ made: 4, heard: 4 })
   expect(await receipts.next({ key: 'e' })).toMatchObject({ id: 'A-000005', heard: true })
   expectWhole(await receipts.report())
 })

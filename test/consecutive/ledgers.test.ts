@@ -8,7 +8,7 @@ import type { HiloEvents } from '../../src/client/hilo.js'
 import { newName } from '../support/idb.js'
 import { codeOf, errorOf, newShop, type Shop } from '../support/shop.js'
 import { shownLog } from '../support/shown-log.js'
-import { expectWhole, idsOf, inEachStore, openTill, type Till } from './devices.js'
+import { currentOf, expectWhole, idsOf, inEachStore, openTill, type Till } from './devices.js'
 
 const OPTIONS = { database: 'Shop' }
 
@@ -91,7 +91,7 @@ inEachStore(() => {
     ])
     expectWhole(reports)
     expect(await other.series('Shop')).toEqual([])
-    expect(await till.receipts.current()).toBeUndefined()
+    expect(await currentOf(till.receipts)).toBeUndefined()
   })
 
   test('ends it for good: in the next page, and when the first one is back', async () => {
@@ -126,10 +126,10 @@ inEachStore(() => {
       shop.answer = () => Response.json({ unknown: true, ledger })
       expect(await receipts.next({ key: `${ledger}` })).toMatchObject({ heard: false })
     }
-    expect(await receipts.report()).toMatchObject([{ series: 'A', told: 1 }])
+    expect(await receipts.report()).toMatchObject([{ series: 'A', heard: 1 }])
     shop.answer = undefined
     await receipts.next({ key: 'd' })
-    await expect.poll(() => receipts.current()).toMatchObject({ series: 'A', told: 4 })
+    await expect.poll(() => currentOf(receipts)).toMatchObject({ series: 'A', heard: 4 })
   })
 
   describe('when the app starts over', () => {

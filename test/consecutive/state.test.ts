@@ -42,7 +42,7 @@ describe('a series', () => {
       letter: 'B',
       begun: 'a',
       token: 'first',
-      told: 0,
+      heard: 0,
     })
     const late = { series: 'B', token: 'first', ledger: 'one' }
     const onward = checkedIn(begun, 3, 'x', 'second')
@@ -65,7 +65,7 @@ describe('a series', () => {
       letter: 'B',
       begun: 'a',
       token: 'second',
-      told: 2,
+      heard: 2,
     })
   })
 
@@ -82,7 +82,7 @@ describe('a series that ends', () => {
   const end = (numbers: number, answer: SeriesCheckInAnswer) =>
     withCheckInAnswer(
       withCheckIn(told, [row(5 + numbers)], 'y').state,
-      Array.from({ length: numbers }, (_, i) => row(6 + i, { unheard: 1 })),
+      Array.from({ length: numbers }, (_, i) => row(6 + i, { heard: false })),
       'y',
       answer,
     ).state
@@ -130,9 +130,9 @@ describe('a series that ends', () => {
   )
 
   test('takes the numbers with it that were not handed out: their keys get others', () => {
-    const untold = [row(6, { unheard: 1 }), row(7), row(8, { state: 'confirmed' }), row(9)]
+    const unheard = [row(6, { heard: false }), row(7), row(8, { state: 'confirmed' }), row(9)]
     const { state } = withCheckIn(told, [row(9)], 'y')
-    const { rows } = withCheckInAnswer(state, untold, 'y', { superseded: true, last: 8 })
+    const { rows } = withCheckInAnswer(state, unheard, 'y', { superseded: true, last: 8 })
     const why = 'It was never handed out: another copy of this device goes on with the series.'
     expect(rows).toEqual(
       [7, 9].map((number) => {
@@ -145,7 +145,7 @@ describe('a series that ends', () => {
   test('is followed by another one', () => {
     const state = withClaim(end(2, { unknown: true }), 'z').state
     const next = withSeries(state, 'z', { series: 'D', token: 'other', ledger: 'one' })
-    expect(next.current).toMatchObject({ letter: 'D', told: 0 })
+    expect(next.current).toMatchObject({ letter: 'D', heard: 0 })
     expect(next.ended).toEqual(state.ended)
   })
 })
@@ -154,7 +154,7 @@ describe('another ledger', () => {
   const since = '2027-01-01T08:00:00.000Z'
   const two = { before: 'one', after: 'two', since }
   const hearing = (state: SeriesState, heard: Parameters<typeof hear>[2]) =>
-    hear(state, [row(1), row(2, { unheard: 1 })], heard, since)
+    hear(state, [row(1), row(2, { heard: false })], heard, since)
   const refused = { name: 'two', follows: 'one' }
   const stopped = hearing(begun, refused).state
 
@@ -256,7 +256,7 @@ test.each<[string, unknown]>([
   ]),
   ['with a series that is text', { ...begun, current: 'B' }],
   ['with a series that is null', { ...begun, current: null }],
-  ...['letter', 'begun', 'token', 'told'].map((field): [string, unknown] => [
+  ...['letter', 'begun', 'token', 'heard'].map((field): [string, unknown] => [
     `with a series without its ${field}`,
     { ...begun, current: { ...begun.current, [field]: undefined } },
   ]),

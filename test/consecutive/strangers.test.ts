@@ -83,9 +83,9 @@ inEachStore(() => {
   })
 
   test('after the highest number that is safe none is made', async () => {
-    const start = Number.MAX_SAFE_INTEGER
-    const { receipts } = openTill(shop, { series: { start } })
-    expect(await idsOf(receipts, 'a')).toEqual([`A-${start}`])
+    const from = Number.MAX_SAFE_INTEGER
+    const { receipts } = openTill(shop, { series: { limits: { from } } })
+    expect(await idsOf(receipts, 'a')).toEqual([`A-${from}`])
     await expect(receipts.next({ key: 'b' })).rejects.toEqual(refusal(/this series is full/))
     const [report] = await receipts.report()
     expect(report!.numbers).toHaveLength(1)
@@ -96,7 +96,9 @@ inEachStore(() => {
     async (key) => {
       const { receipts } = openTill(shop)
       await expect(receipts.next({ key })).rejects.toEqual(refusal(/a key is well-formed Unicode/))
-      await expect(receipts.cancel('a', key)).rejects.toEqual(refusal(/a reason is well-formed/))
+      await expect(receipts.settle('a', 'cancelled', { reason: key })).rejects.toEqual(
+        refusal(/a reason is well-formed/),
+      )
     },
   )
 
@@ -108,8 +110,8 @@ inEachStore(() => {
       'A-000001',
       'A-000002',
     ])
-    await receipts.confirm(key)
-    expect((await receipts.open()).map((open) => open.key)).toEqual(['a'])
+    await receipts.settle(key, 'confirmed')
+    expect((await receipts.unfinished()).map((open) => open.key)).toEqual(['a'])
   })
 
   test.each<[string, Parameters<typeof chain>[0]]>([
@@ -129,7 +131,7 @@ inEachStore(() => {
     const refused = refusal(/^No record was made: the chain's (digest|initial|text|encoding) /)
     await expect(receipts.next({ key: 'a', content: 1 })).rejects.toEqual(refused)
     await expect(receipts.record({ key: 'b', kind: 'event' })).rejects.toEqual(refused)
-    expect(await receipts.open()).toEqual([])
+    expect(await receipts.unfinished()).toEqual([])
     const right = openTill(shop, { series: { chain: chain({ text: (_, before) => before }) } })
     expect(await right.receipts.next({ key: 'a', content: 1 })).toMatchObject({ number: 1 })
     expect((await right.receipts.verify()).broken).toBeUndefined()

@@ -71,7 +71,7 @@ test('numbers of a series', async () => {
   await counted('the first number', () => idsOf(receipts, 'first'))
   await counted('a number online', () => idsOf(receipts, 'second'))
   await counted('ten numbers online', () => idsOf(receipts, ...TEN))
-  await counted('a receipt is confirmed', () => receipts.confirm('second'))
+  await counted('a receipt is confirmed', () => receipts.settle('second', 'confirmed'))
   hilo.goOffline()
   await quiet()
   await counted('a number offline', () => idsOf(receipts, 'offline'))

@@ -71,9 +71,10 @@ test('the defaults of createHilo are those of the check', () => {
 
 test('the defaults of consecutive are those of the check', () => {
   const { wait, makeOf } = checkSeriesOptions('receipts')
-  const { start, refusesBack, period } = makeOf('sale')
+  const { start, period } = makeOf('sale')
   const said = defaultsIn('src/consecutive/options.ts', 'ConsecutiveOptions')
-  expect(said).toMatchObject({ wait, start, clockWentBack: refusesBack ? 'refuse' : 'flag' })
+  expect(said).toMatchObject({ wait })
+  expect([start, said.limits]).toEqual([1, 'from 1, without an end'])
   expect([period, said.period]).toEqual(['', 'the series has no periods'])
 })
 

@@ -4,7 +4,7 @@ import type { SeriesState } from '../../src/consecutive/state.js'
 import type { Link, NumberRow } from '../../src/core/series-store.js'
 import { Receipts } from './receipts.js'
 
-const CURRENT = { letter: 'A', begun: 'a', token: 't', told: 0 }
+const CURRENT = { letter: 'A', begun: 'a', token: 't', heard: 0 }
 const HELD: SeriesState = { version: 1, ended: [], current: CURRENT }
 
 const row = (number: number, more: Partial<NumberRow> = {}): NumberRow => ({

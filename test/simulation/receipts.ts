@@ -160,23 +160,23 @@ export class Receipts {
    */
   rewrite(device: Device): void {
     const stored = storedSeries(device.disk)
-    const { letter, told, checkIn } = stored.state.current ?? {}
-    const isTold = (row: NumberRow) => row.letter === letter && row.place === told
-    const row = stored.numbers.find(isTold)
+    const { letter, heard, checkIn } = stored.state.current ?? {}
+    const isHeard = (row: NumberRow) => row.letter === letter && row.place === heard
+    const row = stored.numbers.find(isHeard)
     // A check-in that is under way says what was stored when it was formed.
     const isLast = row !== undefined && stored.links.findLast(isOf(letter))?.id === row.id
-    if (!row?.link || !isLast || checkIn || letter === undefined || told === undefined) return
+    if (!row?.link || !isLast || checkIn || letter === undefined || heard === undefined) return
     killBrowser(this.#simulation, device)
     const text = `${row.id}, rewritten`
     const hash = Buffer.from(digest(text)).toString('hex')
     changeStored(device.disk, {
       ...stored,
       numbers: stored.numbers.map((each) =>
-        isTold(each) ? { ...each, link: { ...row.link!, hash } } : each,
+        isHeard(each) ? { ...each, link: { ...row.link!, hash } } : each,
       ),
       links: stored.links.map((each) => (each.id === row.id ? { ...each, text, hash } : each)),
     })
-    this.#rewritten.set(letter, { place: told, hash })
+    this.#rewritten.set(letter, { place: heard, hash })
     this.#simulation.hit('past rewritten')
   }
 
@@ -291,9 +291,9 @@ export class Receipts {
       for (const { letter, reason } of state.ended)
         if (reason.kind === 'closed' && !this.#rewritten.has(letter))
           checker.complain(`${name}: ${letter}: ${reason.reason}`)
-      const { letter = '', told = 0 } = state.current ?? {}
+      const { letter = '', heard = 0 } = state.current ?? {}
       const changed = this.#rewritten.get(letter)
-      if (changed && told > changed.place && isStored(stored, changed.hash))
+      if (changed && heard > changed.place && isStored(stored, changed.hash))
         checker.complain(`${name} goes on with ${letter}, whose past was rewritten`)
       for (const letter of letters) {
         this.#accountChain(
@@ -355,7 +355,7 @@ export class Receipts {
       ({ device, isLost }) => !isLost && this.#hasSeries(id, device, devices),
     )
     const keys = new Set(remembered.map(({ key }) => key))
-    if (keys.size > 1 && !this.#isTold(id, devices))
+    if (keys.size > 1 && !this.#isHeard(id, devices))
       checker.complain(`${id} was made for ${[...keys].join(' and ')}, and nobody was told`)
     else if (keys.size > 1) checker.tolerate('a receipt of two copies, one of which was told')
     else if (isTwice) checker.tolerate('a receipt of a device that lost its storage')
@@ -380,7 +380,7 @@ export class Receipts {
   }
 
   /** Does a copy say of this number that the other one may have made it, too? */
-  #isTold(id: string, devices: readonly Device[]): boolean {
+  #isHeard(id: string, devices: readonly Device[]): boolean {
     const [letter] = id.split('-')
     return devices.some(({ disk }) => {
       const { state, numbers } = storedSeries(disk)

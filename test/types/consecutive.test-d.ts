@@ -21,7 +21,7 @@ export const typed = () => {
   // @ts-expect-error there is no such option
   consecutive(hilo, 'receipts', { padding: 6 })
   expectTypeOf(receipts.next({ key: 'sale' })).resolves.toEqualTypeOf<ConsecutiveNumber>()
-  expectTypeOf(receipts.current()).resolves.toEqualTypeOf<HeldSeries | undefined>()
+  expectTypeOf(receipts.prepare()).resolves.toEqualTypeOf<HeldSeries>()
   const ranges = [{ from: 1, to: 9, validUntil: '2027-12-31', data: 'SETP' }] as const
   consecutive(hilo, 'receipts', {
     series: 'T3',
@@ -37,7 +37,7 @@ export const typed = () => {
   )
   // @ts-expect-error no number without a key
   receipts.next({})
-  // @ts-expect-error a cancelled receipt has a reason
-  receipts.cancel('sale')
+  // @ts-expect-error no such state
+  receipts.settle('sale', 'lost')
   expectTypeOf(receipts.report()).resolves.toEqualTypeOf<SeriesReport[]>()
 }
