@@ -5,6 +5,8 @@ interface Draft {
   key?: number
   /** The service worker adds it before it sends the draft for the first time. */
   id?: string
+  /** Why the API will never take it: for a page to show. */
+  refused?: string
   customer: string
 }
 

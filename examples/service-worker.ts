@@ -20,14 +20,22 @@ addEventListener('sync', (event) => {
 async function sendDrafts(): Promise<void> {
   const db = await opening
   for (const draft of await db.getAll('drafts')) {
+    if (draft.refused) continue
     if (draft.id === undefined) {
       draft.id = await hilo.nextId('orders')
       await db.put('drafts', draft)
     }
     const { key, ...order } = draft
     const answer = await fetch('/api/orders', { method: 'POST', body: JSON.stringify(order) })
-    // Rejecting makes the browser try again later.
-    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`)
-    await db.delete('drafts', key!)
+    if (answer.status === 201) await db.delete('drafts', key!)
+    // Set aside, with the reason: the API would refuse it again, and the others go on.
+    else await db.put('drafts', { ...draft, refused: await refusalIn(answer) })
   }
+}
+
+/** @throws Error when it is not the API that answers, so that the browser tries again later */
+async function refusalIn(answer: Response): Promise<string> {
+  const { refused } = await answer.json().catch(() => ({}))
+  if (typeof refused !== 'string') throw new Error(`No answer of the API: ${answer.status}.`)
+  return refused
 }

@@ -3,7 +3,7 @@
  * runs. The order's id is the idempotency key, too.
  */
 import { createCollection, localOnlyCollectionOptions } from '@tanstack/db'
-import { startOfflineExecutor } from '@tanstack/offline-transactions'
+import { NonRetriableError, startOfflineExecutor } from '@tanstack/offline-transactions'
 import { hilo } from './hilo'
 
 const getKey = (row) => row.id
@@ -15,11 +15,13 @@ const executor = startOfflineExecutor({
   mutationFns: {
     // Sent again after a lost answer, with the same ids: the server ignores an order that it has.
     async saveOrder({ transaction: { mutations } }) {
-      const { ok } = await fetch('/api/orders', {
+      const { status, ok } = await fetch('/api/orders', {
         method: 'POST',
         headers: { 'Idempotency-Key': mutations[0].key },
         body: JSON.stringify(mutations.map((each) => each.modified)),
       })
+      // Tried again later; but one that the API refuses is rolled back, and the others go on.
+      if ([400, 409, 422].includes(status)) throw new NonRetriableError('The order was refused.')
       if (!ok) throw new Error('The order was not taken.')
     },
   },

@@ -2,6 +2,8 @@
 // that comes twice is stored once, and another one with its id is refused.
 import { DurableObject } from 'cloudflare:workers'
 
+const refuse = (refused, status) => Response.json({ refused }, { status })
+
 export class Orders extends DurableObject {
   constructor(ctx, env) {
     super(ctx, env)
@@ -20,7 +22,7 @@ export class Orders extends DurableObject {
       return new Response('Send JSON.', { status: 415 })
     const { id, customer, madeAt } = (await request.json().catch(() => null)) ?? {}
     if (![id, customer, madeAt].every((each) => typeof each === 'string'))
-      return new Response('An order has an id, a customer and a time.', { status: 400 })
+      return refuse('It needs an id, a customer and a time.', 400)
     return this.store({ id, customer, madeAt })
   }
 
@@ -33,6 +35,8 @@ export class Orders extends DurableObject {
     )
     const stored = this.sql.exec('SELECT * FROM orders WHERE id = ?', id).one()
     const isThis = stored.customer === customer && stored.madeAt === madeAt
-    return Response.json({ id }, { status: isThis ? 201 : 409 })
+    return isThis
+      ? Response.json({ id }, { status: 201 })
+      : refuse('Another order has this id.', 409)
   }
 }

@@ -24,9 +24,9 @@ const same = db.prepare('SELECT 1 FROM orders WHERE id = ? AND customer = ? AND 
 app.post('/api/orders', async (c) => {
   const { id, customer, madeAt } = await c.req.json()
   if (![id, customer, madeAt].every((each) => typeof each === 'string'))
-    return c.text('An order has an id, a customer and a time, each of them a text.', 400)
+    return c.json({ refused: 'It needs an id, a customer and a time.' }, 400)
   store.run(id, customer, madeAt)
-  if (!same.get(id, customer, madeAt)) return c.text(`Another order has the id ${id}.`, 409)
+  if (!same.get(id, customer, madeAt)) return c.json({ refused: 'Another order has this id.' }, 409)
   return c.json({ id }, 201)
 })
 app.get('/api/orders', (c) => c.json(db.prepare('SELECT * FROM orders ORDER BY madeAt').all()))

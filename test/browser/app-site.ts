@@ -36,8 +36,8 @@ export interface AppSiteOptions {
   /** Address of a backend. It answers all requests that are for no file. */
   backend: string
   csp: string
-  /** Answers what is posted to `/api/…`, by its body, with a status. */
-  post?(body: string): number
+  /** Answers what is posted to `/api/…`, by its body, with a status, and an object where it refuses. */
+  post?(body: string): [status: number, refusal?: object]
 }
 
 /** To be called inside a test; gone when the test ends. */
@@ -56,7 +56,10 @@ export async function openAppSite({
     answer.setHeader('content-security-policy', csp)
     if (post && pathname.startsWith('/api/')) {
       text(asked).then(
-        (body) => answer.writeHead(post(body)).end(),
+        (body) => {
+          const [status, refusal] = post(body)
+          answer.writeHead(status).end(refusal && JSON.stringify(refusal))
+        },
         // Cut off when the browser was closed.
         () => {},
       )

@@ -39,7 +39,9 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function openExamples(answerOrder: (order: string) => number = () => 201, csp = STRICT_CSP) {
+type AnswerTo = (order: string) => [status: number, refusal?: object]
+
+async function openExamples(answerOrder: AnswerTo = () => [201], csp = STRICT_CSP) {
   const server = await openHiloServer()
   const site = await openAppSite({
     folder,
@@ -104,7 +106,7 @@ test('Background Sync: the service worker gives a draft its id, and a retry keep
   const orders: string[] = []
   const { page } = await openExamples((order) => {
     orders.push(order)
-    return answers[orders.length - 1] ?? 201
+    return [answers[orders.length - 1] ?? 201]
   })
   const addDraft = (customer: string) =>
     page.evaluate(async (customer) => (await examples.serviceWorker()).addOrder(customer), customer)
@@ -122,6 +124,26 @@ test('Background Sync: the service worker gives a draft its id, and a retry keep
   expect(adaAgain).toEqual(ada)
   expect(grace.customer).toBe('Grace')
   expect(grace.id).not.toBe(ada.id)
+})
+
+test('Background Sync: a refused draft is set aside, and the others are sent', async () => {
+  const customers: string[] = []
+  const { page } = await openExamples((order) => {
+    const { customer } = JSON.parse(order)
+    customers.push(customer)
+    return customer === 'Ada' ? [409, { refused: 'Another order has this id.' }] : [201]
+  })
+  await page.evaluate(async () => {
+    const { addOrder } = await examples.serviceWorker()
+    const adding = ['Ada', 'Grace'].map(addOrder)
+    await navigator.serviceWorker.register('service-worker.js', { type: 'module' })
+    await Promise.all(adding)
+  })
+  await expect.poll(() => customers, { timeout: 30_000 }).toContain('Grace')
+  await page.syncInBackground!('orders')
+  await page.evaluate(async () => (await examples.serviceWorker()).addOrder('Linus'))
+  await expect.poll(() => customers, { timeout: 30_000 }).toContain('Linus')
+  expect(customers).toEqual(['Ada', 'Grace', 'Linus'])
 })
 
 test('an app in a worker makes its ids there', async () => {

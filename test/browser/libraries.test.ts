@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { newFolder } from '../processes/tills.js'
 import { isInstalled, unlessInstalled } from '../support/peers.js'
-import { openAppSite } from './app-site.js'
+import { type AppSiteOptions, openAppSite } from './app-site.js'
 import { openBrowser, type TestPage } from './browser.js'
 import { openHiloServer } from './hilo-server.js'
 import { ANGULAR, buildPage, DATABASES, type Library } from './libraries.js'
@@ -33,7 +33,7 @@ const ANGULAR_MAIN = `import '@angular/compiler'
   import { appConfig } from './app.config'
   bootstrapApplication(App, appConfig)`
 
-async function openPage(library: Library, main: string, post?: (body: string) => number) {
+async function openPage(library: Library, main: string, post?: AppSiteOptions['post']) {
   const names =
     library === ANGULAR
       ? ['app.ts', 'app.config.ts', 'hilo.ts', 'hilo.worker.ts']
@@ -100,11 +100,23 @@ test.skipIf(!isInstalled(tanStack.peer))(
   async () => {
     const main = "globalThis.shop = await import('./tanstack-offline.js')"
     const sent: string[] = []
-    const { page } = await openPage(tanStack, main, (body) => (sent.push(body) === 1 ? 500 : 201))
+    const { page } = await openPage(tanStack, main, (body) => [sent.push(body) === 1 ? 500 : 201])
     const { id } = await addOrder(page)
     await expect.poll(() => sent.length, { timeout: 30_000 }).toBe(2)
     expect(sent[1]).toBe(sent[0])
     expect(JSON.parse(sent[0]!)[0]).toEqual({ id, customer: 'Ada' })
+  },
+)
+
+test.skipIf(!isInstalled(tanStack.peer))(
+  `TanStack DB rolls a refused order back, and sends the next one${unlessInstalled(tanStack.peer)}`,
+  async () => {
+    const main = "globalThis.shop = await import('./tanstack-offline.js')"
+    const sent: string[] = []
+    const { page } = await openPage(tanStack, main, (body) => [sent.push(body) === 1 ? 409 : 201])
+    const [refused, next] = [await addOrder(page), await addOrder(page)]
+    await expect.poll(() => sent.length, { timeout: 30_000 }).toBe(2)
+    expect(sent.map((each) => JSON.parse(each)[0].id)).toEqual([refused.id, next.id])
   },
 )
 

@@ -63,14 +63,21 @@ const texts = (tab: TestPage) =>
 export const says = (tab: TestPage, lines: string[]) =>
   expect.poll(() => texts(tab), { timeout: 30_000 }).toEqual(lines)
 
-/** Resolves when the order is on the page. */
+/** An impatient person presses the button three times. Resolves when the order is on the page. */
 export async function order(tab: TestPage, customer: string): Promise<void> {
   await expect
-    .poll(() => tab.evaluate(() => document.querySelector('form') !== null), { timeout: 30_000 })
+    .poll(() => tab.evaluate(() => document.querySelector('form button:enabled') !== null), {
+      timeout: 30_000,
+    })
     .toBe(true)
-  await tab.evaluate((customer) => {
+  await tab.evaluate(async (customer) => {
     document.querySelector('input')!.value = customer
-    document.querySelector('button')!.click()
+    const button = document.querySelector('button')!
+    for (let clicks = 0; clicks < 3; clicks++) {
+      button.click()
+      // Each click is a task of its own, between which a framework renders.
+      await new Promise((resolve) => setTimeout(resolve))
+    }
   }, customer)
   await expect
     .poll(async () => (await texts(tab)).at(-1), { timeout: 30_000 })

@@ -6,12 +6,15 @@ import { trySending } from '/sending.js'
 const hilo = createHilo({ database: 'Shop', collections: { orders: { reserve: 200 } } })
 
 const form = document.querySelector('form')
+const button = form.querySelector('button')
 const [status, problem] = document.querySelectorAll('[role]')
 const list = document.querySelector('ul')
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault()
   const customer = String(new FormData(form).get('customer'))
+  // Until this order is stored, another click would make another one.
+  button.disabled = true
   try {
     const id = await hilo.nextId('orders')
     await storeOrders([{ id, customer, madeAt: new Date().toISOString(), isSent: false }])
@@ -21,6 +24,8 @@ form.addEventListener('submit', async (event) => {
     console.error(error)
     // What was typed stays. For example, no id is left, and there is no network.
     problem.textContent = HiloError.forUser(error)
+  } finally {
+    button.disabled = false
   }
   await show()
   sync()
@@ -32,9 +37,10 @@ async function sync() {
 }
 
 async function show() {
-  const lines = (await allOrders()).map(({ id, customer, isSent }) => {
+  const lines = (await allOrders()).map(({ id, customer, isSent, refused }) => {
     const line = document.createElement('li')
-    line.textContent = `${id} ${customer}, ${isSent ? 'sent' : 'waits'}`
+    const state = refused ? `refused: ${refused}` : isSent ? 'sent' : 'waits'
+    line.textContent = `${id} ${customer}, ${state}`
     return line
   })
   list.replaceChildren(...lines)

@@ -12,6 +12,8 @@ interface Waiting {
   /** In the queue of this browser. It never leaves it, so it may count from 1. */
   place?: number
   order: Order
+  /** Why the API will never take it. */
+  refused?: string
 }
 
 export const db = new Dexie('my-shop') as Dexie & {
@@ -32,9 +34,14 @@ export async function addOrder(customer: string): Promise<string> {
   return id
 }
 
-/** All orders, the oldest first, and whether the API has them. */
+/** All orders, the oldest first, and what has become of them. */
 export async function listOrders() {
   const orders = await db.orders.orderBy('madeAt').toArray()
-  const waiting = await db.outbox.orderBy('order.id').keys()
-  return orders.map((order) => ({ ...order, isSent: !waiting.includes(order.id) }))
+  const outbox = new Map((await db.outbox.toArray()).map((each) => [each.order.id, each]))
+  return orders.map((order) => ({ ...order, state: stateOf(outbox.get(order.id)) }))
+}
+
+function stateOf(waiting: Waiting | undefined): string {
+  if (!waiting) return 'sent'
+  return waiting.refused ? `refused: ${waiting.refused}` : 'waits'
 }

@@ -5,6 +5,7 @@ import { hilo } from './hilo'
 import { keepSending, trySending } from './outbox'
 
 const form = document.querySelector('form')!
+const button = form.querySelector('button')!
 const status = document.querySelector('[role=status]')!
 const problem = document.querySelector('[role=alert]')!
 const list = document.querySelector('ul')!
@@ -12,6 +13,8 @@ const list = document.querySelector('ul')!
 form.addEventListener('submit', async (event) => {
   event.preventDefault()
   const customer = String(new FormData(form).get('customer'))
+  // Until this order is stored, another click would make another one.
+  button.disabled = true
   try {
     await addOrder(customer)
     form.reset()
@@ -20,6 +23,8 @@ form.addEventListener('submit', async (event) => {
     console.error(error)
     // What was typed stays. For example, no id is left, and there is no network.
     problem.textContent = HiloError.forUser(error)
+  } finally {
+    button.disabled = false
   }
   trySending()
 })
@@ -28,9 +33,9 @@ keepSending()
 
 liveQuery(listOrders).subscribe((orders) =>
   list.replaceChildren(
-    ...orders.map(({ id, customer, isSent }) => {
+    ...orders.map(({ id, customer, state }) => {
       const item = document.createElement('li')
-      item.textContent = `${id} ${customer}, ${isSent ? 'sent' : 'waits'}`
+      item.textContent = `${id} ${customer}, ${state}`
       return item
     }),
   ),

@@ -1,20 +1,28 @@
 import { db } from './db'
 
-/** Sends what waits, the oldest first. Rejects when the API cannot be reached, or refuses. */
+/** Sends what waits, the oldest first. Rejects when the API cannot be reached. */
 function sendOutbox(): Promise<void> {
   // One tab at a time.
   return navigator.locks.request('outbox', async () => {
-    for (const { place, order } of await db.outbox.orderBy('place').toArray()) {
+    for (const { place, order, refused } of await db.outbox.orderBy('place').toArray()) {
+      if (refused) continue
       const answer = await fetch('/api/orders', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(order),
       })
-      // 201 comes from the API alone, and not from a proxy or a sign-in page on the way.
-      if (answer.status !== 201) throw new Error(`The API answered ${answer.status}.`)
-      await db.outbox.delete(place!)
+      if (answer.status === 201) await db.outbox.delete(place!)
+      // Set aside, with the reason: the API would refuse it again, and the others go on.
+      else await db.outbox.update(place!, { refused: await refusalIn(answer) })
     }
   })
+}
+
+/** @throws Error when it is not the API that answers: a proxy or a sign-in page on the way. */
+async function refusalIn(answer: Response): Promise<string> {
+  const { refused } = await answer.json().catch(() => ({}))
+  if (typeof refused !== 'string') throw new Error(`No answer of the API: ${answer.status}.`)
+  return refused
 }
 
 /** What cannot be sent now stays in the outbox. */

@@ -7,8 +7,10 @@ export default function App() {
   const status = useHiloStatus(hilo, 'orders')
   const [orders, setOrders] = useState<string[]>([])
   const [problem, setProblem] = useState('')
+  const [isBusy, setBusy] = useState(false)
 
   async function addOrder() {
+    setBusy(true) // Another click would make another order.
     try {
       const id = await hilo.nextId('orders')
       setOrders((before) => [...before, id])
@@ -17,12 +19,14 @@ export default function App() {
       console.error(error)
       // For example, no id is left, and there is no network.
       setProblem(HiloError.forUser(error))
+    } finally {
+      setBusy(false)
     }
   }
 
   return (
     <main>
-      <button type="button" onClick={addOrder}>
+      <button type="button" onClick={addOrder} disabled={isBusy}>
         New order
       </button>
       <p>{status?.available ?? '…'} ids left for offline work</p>

@@ -10,11 +10,14 @@ export default function App() {
   const status = useHiloStatus(hilo, 'orders')
   const orders = useLiveQuery(listOrders)
   const [problem, setProblem] = useState('')
+  const [isBusy, setBusy] = useState(false)
   useEffect(keepSending, [])
 
   async function order(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = event.currentTarget
+    // Until this order is stored, another click would make another one.
+    setBusy(true)
     try {
       await addOrder(String(new FormData(form).get('customer')))
       form.reset()
@@ -23,6 +26,8 @@ export default function App() {
       console.error(error)
       // What was typed stays. For example, no id is left, and there is no network.
       setProblem(HiloError.forUser(error))
+    } finally {
+      setBusy(false)
     }
     trySending()
   }
@@ -33,13 +38,15 @@ export default function App() {
         <label>
           Customer <input name="customer" required />
         </label>
-        <button type="submit">New order</button>
+        <button type="submit" disabled={isBusy}>
+          New order
+        </button>
       </form>
       <p role="status">{status?.available ?? '…'} ids left for offline work</p>
       <p role="alert">{problem}</p>
       <ul>
-        {orders?.map(({ id, customer, isSent }) => (
-          <li key={id}>{`${id} ${customer}, ${isSent ? 'sent' : 'waits'}`}</li>
+        {orders?.map(({ id, customer, state }) => (
+          <li key={id}>{`${id} ${customer}, ${state}`}</li>
         ))}
       </ul>
     </main>

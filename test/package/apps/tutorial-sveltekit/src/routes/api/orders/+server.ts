@@ -1,5 +1,5 @@
 import { DatabaseSync } from '@photostructure/sqlite'
-import { json, type RequestHandler, text } from '@sveltejs/kit'
+import { json, type RequestHandler } from '@sveltejs/kit'
 
 // The id says whether an order is here already: one that comes twice is stored once.
 const db = new DatabaseSync('shop.db')
@@ -10,10 +10,10 @@ const same = db.prepare('SELECT 1 FROM orders WHERE id = ? AND customer = ? AND 
 export const POST: RequestHandler = async ({ request }) => {
   const { id, customer, madeAt } = await request.json()
   if (![id, customer, madeAt].every((each) => typeof each === 'string'))
-    return text('An order has an id, a customer and a time, each of them a text.', { status: 400 })
+    return json({ refused: 'It needs an id, a customer and a time.' }, { status: 400 })
   store.run(id, customer, madeAt)
   if (!same.get(id, customer, madeAt))
-    return text(`Another order has the id ${id}.`, { status: 409 })
+    return json({ refused: 'Another order has this id.' }, { status: 409 })
   return json({ id }, { status: 201 })
 }
 

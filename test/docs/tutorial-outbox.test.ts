@@ -1,0 +1,64 @@
+/** The outbox of the tutorial: an order that the API refuses does not hold up the others. */
+import 'fake-indexeddb/auto'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { db, listOrders } from '../../examples/starter/src/db.js'
+import { trySending } from '../../examples/starter/src/outbox.js'
+
+/** Sending needs no ids. */
+vi.mock('../../examples/starter/src/hilo.js', () => ({ hilo: undefined }))
+
+const CUSTOMERS = ['Ada', 'Grace', 'Linus']
+
+beforeEach(async () => {
+  vi.stubGlobal('navigator', {
+    locks: { request: (_: string, work: () => Promise<void>) => work() },
+  })
+  await Promise.all([db.orders.clear(), db.outbox.clear()])
+  for (const [i, customer] of CUSTOMERS.entries()) {
+    const order = { id: `orders/${i + 1}-A`, customer, madeAt: `2026-11-27T10:0${i}:00Z` }
+    await db.orders.add(order)
+    await db.outbox.add({ order })
+  }
+})
+
+/** An API with these answers; resolves with the customers of the orders that it got. */
+function answering(answerTo: (customer: string) => Response | undefined): string[] {
+  const asked: string[] = []
+  vi.stubGlobal('fetch', async (_: string, { body }: { body: string }) => {
+    const { customer } = JSON.parse(body)
+    asked.push(customer)
+    return answerTo(customer) ?? new Response('{}', { status: 201 })
+  })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  return asked
+}
+
+const states = async () => (await listOrders()).map(({ customer, state }) => [customer, state])
+
+test('a refused order is set aside with its reason, the others are sent', async () => {
+  const refused = 'Another order has this id.'
+  const asked = answering((customer) =>
+    customer === 'Ada' ? Response.json({ refused }, { status: 409 }) : undefined,
+  )
+  await trySending()
+  expect(await states()).toEqual([
+    ['Ada', `refused: ${refused}`],
+    ['Grace', 'sent'],
+    ['Linus', 'sent'],
+  ])
+  await trySending()
+  expect(asked).toEqual(CUSTOMERS)
+})
+
+test.each([
+  ['a sign-in page', () => new Response('<html>', { status: 403 })],
+  ['a sign-in page that says OK', () => new Response('<html>')],
+  ['a proxy without its API', () => Response.json({ error: 'bad gateway' }, { status: 502 })],
+])('%s on the way refuses nothing: all orders wait', async (_, answer) => {
+  answering(answer)
+  await trySending()
+  expect(await states()).toEqual(CUSTOMERS.map((customer) => [customer, 'waits']))
+  answering(() => undefined)
+  await trySending()
+  expect(await states()).toEqual(CUSTOMERS.map((customer) => [customer, 'sent']))
+})
