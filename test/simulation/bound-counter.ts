@@ -56,12 +56,13 @@ export class BoundStorage extends MemoryStorage {
     return [last + 1, last + blocks * BLOCK]
   }
 
-  /** The numbers that the ledger has and granted to nobody. */
+  /** The numbers that the ledger has, that it granted to nobody, and that no row has. */
   inStock(key: CollectionKey): number[] {
     const row = this.store.copy().collections.get(keyText(key))
-    return [...(row?.free ?? []), ...(row?.fresh ?? [])].flatMap(([low, high]) =>
-      Array.from({ length: high - low + 1 }, (_, i) => low + i),
-    )
+    const rows = this.#rows.get(keyText(key)) ?? []
+    return [...(row?.free ?? []), ...(row?.fresh ?? [])]
+      .flatMap(([low, high]) => Array.from({ length: high - low + 1 }, (_, i) => low + i))
+      .filter((id) => !rows.includes(id))
   }
 
   makeRow(key: CollectionKey, id: number): void {
