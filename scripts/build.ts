@@ -28,6 +28,8 @@ interface Bundle {
    * one file with all its code.
    */
   chunks?: string
+  /** The file of what the entries have in common, and of what they would load later. */
+  common?: { name: string; test: RegExp }
   /**
    * Uses the page's class `HiloError`, so that `instanceof` holds. Otherwise the bundle has a copy
    * of the class.
@@ -82,16 +84,12 @@ const BUNDLES: Bundle[] = [
     sharesErrors: true,
   },
   { package: BROWSER_PACKAGE, entries: { 'inspector/index': 'src/inspector/index.ts' } },
-  // Built apart: otherwise the bundler would cut the page's files into more parts.
+  // Built apart: otherwise the bundler would cut the page's files into more parts. An app in a
+  // worker tells errors by the class of the main entry, too.
   {
     package: BROWSER_PACKAGE,
-    entries: { 'testing/index': 'src/testing/index.ts' },
-    sharesErrors: true,
-  },
-  // An app in a worker tells errors by the class of the main entry, too.
-  {
-    package: BROWSER_PACKAGE,
-    entries: { 'worker/index': 'src/worker/index.ts' },
+    entries: { 'worker/index': 'src/worker/index.ts', 'testing/index': 'src/testing/index.ts' },
+    common: { name: 'worker/hilo', test: /^(?!.*\/src\/(testing|consecutive)\/)/ },
     sharesErrors: true,
   },
   { package: BROWSER_PACKAGE, entries: { 'worker/entry': 'src/worker/entry.ts' } },
@@ -123,7 +121,7 @@ emitDeclarations(PACKAGES)
 for (const each of PACKAGES) checkReferences(each)
 
 async function emit(bundle: Bundle): Promise<void> {
-  const { package: of, entries, chunks, sharesErrors, loadsOnDemand } = bundle
+  const { package: of, entries, chunks, common, sharesErrors, loadsOnDemand } = bundle
   const isForNode = of === SERVER_PACKAGE
   const { output: files } = await build({
     input: entries,
@@ -144,8 +142,8 @@ async function emit(bundle: Bundle): Promise<void> {
     output: {
       dir: of.dist,
       entryFileNames: '[name].js',
-      chunkFileNames: `${chunks}/[name].js`,
-      codeSplitting: chunks !== undefined,
+      chunkFileNames: common ? '[name].js' : `${chunks}/[name].js`,
+      codeSplitting: common ? { groups: [common] } : chunks !== undefined,
       comments: { legal: true, annotation: true, jsdoc: false },
     },
   })

@@ -38,7 +38,6 @@ export class Instance {
   readonly options: CheckedOptions
   // guard: H7 every page has a fresh id
   readonly page = newId()
-  readonly #world: PageWorld
   readonly link: OwnerLink
   readonly startOvers: ((database?: string) => Promise<void>)[] = []
   /** For allocators, and for leases of a page without one. */
@@ -57,7 +56,6 @@ export class Instance {
 
   constructor(options: CheckedOptions, realm: Realm, listener: InstanceListener) {
     this.options = options
-    this.#world = realm.world ?? pageWorld
     this.#home = this.#allocatorsOf(options.database)
     const { url, name, timeout, credentials, device, headers, worker, source, store } = options
     const missing = source || url ? undefined : noPage()
@@ -109,7 +107,7 @@ export class Instance {
       signal: this.signal,
       formatId: options.formatId,
       missing,
-      world: this.#world,
+      world: realm.world ?? pageWorld,
       state: () => this.#state(),
       isOnline: () => this.isOnline(),
     }
@@ -152,7 +150,7 @@ export class Instance {
   }
 
   isOnline(): boolean {
-    return this.#isSwitchedOn && this.#world.isOnline()
+    return this.#isSwitchedOn && this.context.world.isOnline()
   }
 
   /** False while the app's own offline switch is on. */
@@ -246,7 +244,7 @@ export class Instance {
 
   #state(): PageState {
     if (this.signal.aborted) return 'closed'
-    return this.#world.isVisible() ? 'visible' : 'hidden'
+    return this.context.world.isVisible() ? 'visible' : 'hidden'
   }
 }
 

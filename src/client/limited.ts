@@ -63,7 +63,7 @@ async function untilStored<T>(run: (ended: AbortSignal) => Promise<T>, ended: Ab
 }
 
 /** @param meaning a sentence for the error: what this means for the caller */
-export const aborted = (
+const aborted = (
   ErrorClass: typeof HiloError,
   signal: AbortSignal,
   meaning: string,

@@ -72,7 +72,7 @@ export async function inspect(
   return inspectionOf(answer.state, thisPage, target, queue)
 }
 
-export function inspectionOf(
+function inspectionOf(
   state: DeviceState,
   thisPage: string,
   target: Target,

@@ -167,9 +167,8 @@ class TestInstance<Name extends string> extends Hilo<Name> implements TestSwitch
     const { reserve } = view!
     if (queue.held > reserve && queue.held <= PAGE_AT_REST) allocator.pageLeases.park()
     this.#change(allocator, (before) => {
-      const { claim } = before
-      if (claim) this.#server.lose(target, claim.id)
-      const state = claim ? dropClaim(before, claim.id) : before
+      // What a claim under way brings is a gap.
+      const state = before.claim ? dropClaim(before, before.claim.id) : before
       const free = total(state.ranges)
       const keep = Math.max(0, reserve - queue.held)
       if (free < keep) {

@@ -21,8 +21,6 @@ export class TestServer implements Source {
   isKnown = false
   /** The highest number that was granted, by counter. */
   readonly #max = new Map<string, number>()
-  /** Grants whose answers may not have come. */
-  readonly #grants = new Map<string, Range>()
   /** The numbers of an identity, by the key that took them. */
   readonly #identities = new Map<string, Map<string, number>>()
 
@@ -41,17 +39,9 @@ export class TestServer implements Source {
     if (this.#max.get(name) === to) this.#max.set(name, from - 1)
   }
 
-  /** The answer to a claim never comes. */
-  lose(target: Target, claim: string): void {
-    const range = this.#grants.get(claim)
-    if (range) this.takeBack(target, range)
-  }
-
-  async claim(target: Target, { id, lastBatchSize, lastMax }: DeviceClaim): Promise<GrantedRange> {
+  async claim(target: Target, { lastBatchSize, lastMax }: DeviceClaim): Promise<GrantedRange> {
     this.#mustBeUp()
-    const range = this.#grants.get(id) ?? this.grant(target, lastBatchSize, lastMax)
-    this.#grants.set(id, range)
-    return { range }
+    return { range: this.grant(target, lastBatchSize, lastMax) }
   }
 
   async reach(): Promise<void> {
