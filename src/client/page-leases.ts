@@ -204,18 +204,14 @@ export class PageLeases {
     this.#releases--
   }
 
-  async close(): Promise<void> {
-    if (this.#page.copies && this.#keepsNothing() && this.#context.isOnline())
-      await this.#release().catch(() => {})
+  /** @returns shall the server get back what is on the device now? */
+  async close(): Promise<boolean> {
+    const isReleased =
+      this.#page.copies !== undefined && this.#keepsNothing() && this.#context.isOnline()
     giveUp(this.#page)
     // If all of it is in notes, the next page settles them.
-    if (!isAllLeft(this.#page) || this.offers.length > 0) await this.exchange(0)
-  }
-
-  async #release(): Promise<void> {
-    const { page, link, newExchange } = this.#context
-    await this.beginRelease()
-    await link.call('release', [[this.target], { page, id: newExchange() }])
+    if (isReleased || !isAllLeft(this.#page) || this.offers.length > 0) await this.exchange(0)
+    return isReleased
   }
 
   /** What this page would set aside during a release, the release would not send. */
