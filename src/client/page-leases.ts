@@ -21,7 +21,7 @@ import {
   notesToLeave,
   type Page,
 } from '../core/page/page.js'
-import type { Range } from '../core/range.js'
+import { type Range, total } from '../core/range.js'
 import type { Offer, Stop } from '../core/state.js'
 import type { OwnerLink } from './owner-link.js'
 import type { PageExit } from './page-exit.js'
@@ -65,6 +65,8 @@ export class PageLeases {
   failure: Failure | undefined
   readonly #context: PageLeasesContext
   readonly #page: Page
+  /** The most that page and device have had since this page waits for an answer, issued ones too. */
+  #most = 0
   #gaveBackAt = Number.NEGATIVE_INFINITY
   /** Calls of `release` that have not ended. */
   #releases = 0
@@ -78,6 +80,16 @@ export class PageLeases {
 
   get offers(): readonly Offer[] {
     return this.#page.offers
+  }
+
+  /** The device has let go of these, and the page does not have them yet. Only for a status. */
+  get onTheWay(): number {
+    return this.#page.awaited.size > 0 ? Math.max(0, this.#most - this.#count()) : 0
+  }
+
+  #count(): number {
+    const { held, issued } = this.queue
+    return (this.view?.free ?? 0) + total(this.offers.map(({ range }) => range)) + held + issued
   }
 
   /**
@@ -96,6 +108,7 @@ export class PageLeases {
   ): Promise<Failure | undefined> {
     const { link, pageExit, newExchange } = this.#context
     if (!this.#page.copies) adopt(this.#page, pageExit.readNotes(this.target))
+    this.#most = Math.max(this.#page.awaited.size > 0 ? this.#most : 0, this.#count())
     const request = ask(this.#page, { id: newExchange(), want, ahead, isIdle, offer })
     const asked =
       call === 'claim'
@@ -133,7 +146,9 @@ export class PageLeases {
     // guard: H10 two nodes stay two: this page may have issued numbers of both
     this.mixedNodes ??= view.mixedNodes
     if (view.answered !== undefined) this.#context.pageExit.heard(this.target, view.answered)
+    this.#most = Math.max(view.stopped ? 0 : this.#most, this.#count())
     const more = hearDropped(this.#page, view.gaps)
+    if (more.fork + more.drop + more.ledger !== 0) this.#most = 0
     if (Object.values(more).some((count) => count !== 0)) this.exchange(0)
     // An older answer may bring numbers still.
     if (this.view?.stopped && hearStop(this.#page)) this.exchange(0)
