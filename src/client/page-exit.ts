@@ -29,8 +29,10 @@ export class PageExit {
   readonly takesBack: boolean
   /** Loaded once the page has its first ids. Before that nothing goes back. */
   sender: GiveBack | undefined
-  /** What goes back in common requests, and when the answers are here. */
-  #together: { pieces: ReturnedPiece[]; sent: Promise<void> } | undefined
+  /** What goes back in common requests, while that is gathered. */
+  #gathered: ReturnedPiece[] | undefined
+  /** Resolves when the last common requests are answered. */
+  #sent: Promise<void> | undefined
   /** Headers of the last request: there is no time to ask for new ones. */
   headers: Record<string, string> = {}
   /** Check-ins that were answered in this run: to this page, or before its reload. */
@@ -133,22 +135,20 @@ export class PageExit {
   /** What `act` gives back, of all collections, goes in common requests, before this returns. */
   together(act: () => void): void {
     const pieces: ReturnedPiece[] = []
-    let answered = () => {}
-    const sent = new Promise<void>((resolve) => {
-      answered = resolve
-    })
-    this.#together = { pieces, sent }
+    this.#gathered = pieces
     act()
-    this.#together = undefined
-    if (pieces.length > 0) this.#send(pieces).then(answered)
+    this.#gathered = undefined
+    if (pieces.length > 0) this.#sent = this.#send(pieces)
   }
 
   /** Resolves when the answer is here, if the page still is. */
-  giveBack(target: Target, ranges: readonly Range[]): Promise<void> {
+  async giveBack(target: Target, ranges: readonly Range[]): Promise<void> {
     const pieces = ranges.map((range) => ({ target, range }))
-    if (!this.#together) return this.#send(pieces)
-    this.#together.pieces.push(...pieces)
-    return this.#together.sent
+    if (!this.#gathered) return this.#send(pieces)
+    this.#gathered.push(...pieces)
+    // Then they are sent.
+    await undefined
+    return this.#sent
   }
 
   #send(pieces: readonly ReturnedPiece[]): Promise<void> {

@@ -65,7 +65,7 @@ export class PageLeases {
   failure: Failure | undefined
   readonly #context: PageLeasesContext
   readonly #page: Page
-  /** The most that page and device have had since this page waits for an answer, issued ones too. */
+  /** The most that page and device have had, issued ones too, since it waits for an answer. */
   #most = 0
   #gaveBackAt = Number.NEGATIVE_INFINITY
   /** Calls of `release` that have not ended. */

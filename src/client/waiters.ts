@@ -224,17 +224,13 @@ const tooLate = ({ timeout, call }: Waiter): HiloError =>
   new HiloError(
     'timeout',
     call
-      ? `${call} took longer than ${timeout} ms and did nothing: a file that it needs did not ` +
-          'load. Check the network, and call it again.'
+      ? `${call} did nothing within ${timeout} ms: its file did not load. Check the network.`
       : `No id came within ${timeout} ms; none was used up. The server or the storage does not ` +
           'answer: check that the server runs, and try again.',
   )
 
-const aborted = (signal: AbortSignal, call: string | undefined): HiloError =>
-  new HiloError(
-    'aborted',
-    call
-      ? `${call} was aborted by its signal before it did anything.`
-      : 'The call was aborted by its signal; no id was used up.',
-    { cause: signal.reason },
-  )
+const aborted = ({ reason: cause }: AbortSignal, call?: string): HiloError => {
+  const who = call ?? 'The call'
+  const meaning = call ? 'it did nothing' : 'no id was used up'
+  return new HiloError('aborted', `${who} was aborted by its signal; ${meaning}.`, { cause })
+}
