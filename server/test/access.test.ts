@@ -264,6 +264,10 @@ describe('who may ask', () => {
     expect((await several()).status).toBe(403)
     returns.pop()
     expect((await several()).status).toBe(204)
+    const inText = { method: 'POST', body: JSON.stringify({ returns }) }
+    expect((await ask('/databases/Shop/hilo/return', inText)).status).toBe(403)
+    inText.body = JSON.stringify({ returns, authorization })
+    expect((await ask('/databases/Shop/hilo/return', inText)).status).toBe(204)
     expect((await ask(`${RETURN}&end=64&last=40`, { method: 'POST' })).status).toBe(403)
     expect((await ask(`${RETURN}&end=64&last=40`, { method: 'PUT' })).status).toBe(403)
   })

@@ -164,9 +164,11 @@ export class Allocator {
     for (const batch of this.#batches) batch.exit()
   }
 
-  async close(): Promise<void> {
+  /** As its page leases do. */
+  async close(): Promise<boolean> {
     const closing = [...this.#batches].map((batch) => batch.close())
-    await Promise.all([this.stock.close(), ...closing])
+    const [isReleased] = await Promise.all([this.stock.close(), ...closing])
+    return isReleased
   }
 
   /** Keeps `count` ids in this page until they are issued or the page is left. */

@@ -225,8 +225,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   async reserve(...args: unknown[]): Promise<void> {
     const [first, second, third] = args
     const options = typeof second === 'number' || !isPlain(first) ? third : second
-    return this.#online(options, ['timeout', 'signal', 'database'], ({ reserve }, caller) =>
-      reserve(caller, args as ReserveArgs),
+    return this.#online(
+      'reserve',
+      options,
+      ['timeout', 'signal', 'database'],
+      ({ reserve }, caller) => reserve(caller, args as ReserveArgs),
     )
   }
 
@@ -238,8 +241,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * `invalid-response`, `aborted`; try again with the same `key`
    */
   async nextIdentity(collection: CollectionRef, options?: IdentityOptions): Promise<number> {
-    return this.#online(options, ['key', 'signal', 'database'], ({ nextIdentity }, caller) =>
-      nextIdentity(caller, collection, options),
+    return this.#online(
+      'nextIdentity',
+      options,
+      ['key', 'signal', 'database'],
+      ({ nextIdentity }, caller) => nextIdentity(caller, collection, options),
     )
   }
 
@@ -342,7 +348,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   async release(...args: unknown[]): Promise<void> {
     const [first, second] = args
     const options = isPlain(first) ? first : second
-    return this.#online(options, ['signal', 'database'], ({ release }, caller) =>
+    return this.#online('release', options, ['signal', 'database'], ({ release }, caller) =>
       release(caller, args as ReleaseArgs),
     )
   }
@@ -357,7 +363,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @throws HiloError `storage-failed`, `outdated`, `closed`
    */
   async startOver(options?: Pick<IdOptions, 'database'>): Promise<void> {
-    return this.#online(options, ['database'], ({ startOver }, caller) =>
+    return this.#online('startOver', options, ['database'], ({ startOver }, caller) =>
       startOver(caller, options?.database),
     )
   }
@@ -454,25 +460,32 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * Makes a rare call. Its limits begin before its file is loaded.
+   * @param name of the method
    * @param known what the call may be told
    */
   async #online<T>(
+    name: string,
     options: unknown,
     known: (keyof CallLimits)[],
-    call: (calls: OnlineCalls, caller: Caller) => Promise<T>,
+    run: (calls: OnlineCalls, caller: Caller) => Promise<T>,
   ): Promise<T> {
     const begun = performance.now()
     const { timeout = Number.POSITIVE_INFINITY, signal } = checkCall(options, ...known)
-    const calls = await withinLimits(this.#loadOnlineCalls(), { timeout, signal })
-    return call(calls, this.#caller(begun))
+    const call = `\`hilo.${name}()\``
+    const calls = await withinLimits(this.#loadOnlineCalls(), { timeout, signal, call })
+    return run(calls, this.#caller(begun))
   }
 
   /** @throws HiloError `closed`, `server-unreachable` */
   async #loadOnlineCalls(): ReturnType<HiloRealm['onlineCalls']> {
     const { signal, context } = this.#instance
     signal.throwIfAborted()
+    let ignoreClose = () => {}
+    const closed = new Promise<never>((_, reject) => {
+      ignoreClose = onAbort(signal, () => reject(signal.reason))
+    })
     try {
-      const calls = await this.#realm.onlineCalls()
+      const calls = await Promise.race([this.#realm.onlineCalls(), closed])
       context.pageExit.sender = calls.giveBack
       // guard: H4 what a page could not give back before it could send goes back after all
       for (const { stock } of this.#instance.allocators) stock.watchSurplus()
@@ -480,6 +493,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     } catch (cause) {
       throw new HiloError('server-unreachable', NOT_LOADED, { cause })
     } finally {
+      ignoreClose()
       signal.throwIfAborted()
     }
   }

@@ -115,14 +115,14 @@ export class Instance {
     const lifecycle = {
       // guard: H4 a hidden page parks
       hidden: () => {
-        this.#each(({ stock }) => stock.park())
+        pageExit.together(() => this.#each(({ stock }) => stock.park()))
         // It may be frozen in the middle of a transaction, which blocks those of all others.
         // guard: H18 a page that is left begins no transaction
         if (!isLeft) this.link.reportNow()
       },
       exit: () => {
         isLeft = true
-        this.#each((allocator) => allocator.exit())
+        pageExit.together(() => this.#each((allocator) => allocator.exit()))
         pageExit.leaveAnswers()
       },
       shown: () => {
@@ -218,8 +218,17 @@ export class Instance {
     const { wasOpened } = this.link
     // A page that has no owner yet holds nothing, and does not wait for one.
     const ended = wasOpened ? undefined : this.#end()
-    await Promise.all(this.allocators.map((allocator) => allocator.close()))
+    const { allocators } = this
+    const areReleased = await Promise.all(allocators.map((allocator) => allocator.close()))
+    const released = allocators.filter((_, i) => areReleased[i])
+    if (released.length > 0) await this.#release(released).catch(() => {})
     if (!ended) await this.#end()
+  }
+
+  async #release(allocators: readonly Allocator[]): Promise<void> {
+    const targets = allocators.map(({ pageLeases: { target } }) => target)
+    const { page, newExchange } = this.context
+    await this.link.call('release', [targets, { page, id: newExchange() }])
   }
 
   /** All is parked: no call stores or sends anything any more. */

@@ -14,6 +14,7 @@ import {
   type SeriesKey,
 } from '../core/page-exit.js'
 import type { Range } from '../core/range.js'
+import type { ReturnedPiece } from '../core/requests.js'
 import type { Note } from '../core/state.js'
 import type { GiveBack } from './give-back.js'
 import { type LastAnswers, leaveAnswers, takeAnswers } from './last-answers.js'
@@ -28,6 +29,10 @@ export class PageExit {
   readonly takesBack: boolean
   /** Loaded once the page has its first ids. Before that nothing goes back. */
   sender: GiveBack | undefined
+  /** What goes back in common requests, while that is gathered. */
+  #gathered: ReturnedPiece[] | undefined
+  /** Resolves when the last common requests are answered. */
+  #sent: Promise<void> | undefined
   /** Headers of the last request: there is no time to ask for new ones. */
   headers: Record<string, string> = {}
   /** Check-ins that were answered in this run: to this page, or before its reload. */
@@ -127,9 +132,27 @@ export class PageExit {
     if (!this.#store) leaveAnswers(this.#config.name, this.answers)
   }
 
-  /** As {@link GiveBack}. */
-  giveBack(target: Target, ranges: readonly Range[]): Promise<void> {
-    return this.sender!(this.#config, this.headers, target, ranges)
+  /** What `act` gives back, of all collections, goes in common requests, before this returns. */
+  together(act: () => void): void {
+    const pieces: ReturnedPiece[] = []
+    this.#gathered = pieces
+    act()
+    this.#gathered = undefined
+    if (pieces.length > 0) this.#sent = this.#send(pieces)
+  }
+
+  /** Resolves when the answer is here, if the page still is. */
+  async giveBack(target: Target, ranges: readonly Range[]): Promise<void> {
+    const pieces = ranges.map((range) => ({ target, range }))
+    if (!this.#gathered) return this.#send(pieces)
+    this.#gathered.push(...pieces)
+    // Then they are sent.
+    await undefined
+    return this.#sent
+  }
+
+  #send(pieces: readonly ReturnedPiece[]): Promise<void> {
+    return this.sender!(this.#config, this.headers, pieces)
   }
 
   #key({ database, collection, separator }: Target): SeriesKey {

@@ -21,7 +21,7 @@ import {
   notesToLeave,
   type Page,
 } from '../core/page/page.js'
-import type { Range } from '../core/range.js'
+import { type Range, total } from '../core/range.js'
 import type { Offer, Stop } from '../core/state.js'
 import type { OwnerLink } from './owner-link.js'
 import type { PageExit } from './page-exit.js'
@@ -65,6 +65,8 @@ export class PageLeases {
   failure: Failure | undefined
   readonly #context: PageLeasesContext
   readonly #page: Page
+  /** The most that page and device have had, issued ones too, since it waits for an answer. */
+  #most = 0
   #gaveBackAt = Number.NEGATIVE_INFINITY
   /** Calls of `release` that have not ended. */
   #releases = 0
@@ -78,6 +80,16 @@ export class PageLeases {
 
   get offers(): readonly Offer[] {
     return this.#page.offers
+  }
+
+  /** The device has let go of these, and the page does not have them yet. Only for a status. */
+  get onTheWay(): number {
+    return this.#page.awaited.size > 0 ? Math.max(0, this.#most - this.#count()) : 0
+  }
+
+  #count(): number {
+    const { held, issued } = this.queue
+    return (this.view?.free ?? 0) + total(this.offers.map(({ range }) => range)) + held + issued
   }
 
   /**
@@ -96,6 +108,7 @@ export class PageLeases {
   ): Promise<Failure | undefined> {
     const { link, pageExit, newExchange } = this.#context
     if (!this.#page.copies) adopt(this.#page, pageExit.readNotes(this.target))
+    this.#most = Math.max(this.#page.awaited.size > 0 ? this.#most : 0, this.#count())
     const request = ask(this.#page, { id: newExchange(), want, ahead, isIdle, offer })
     const asked =
       call === 'claim'
@@ -133,7 +146,9 @@ export class PageLeases {
     // guard: H10 two nodes stay two: this page may have issued numbers of both
     this.mixedNodes ??= view.mixedNodes
     if (view.answered !== undefined) this.#context.pageExit.heard(this.target, view.answered)
+    this.#most = Math.max(view.stopped ? 0 : this.#most, this.#count())
     const more = hearDropped(this.#page, view.gaps)
+    if (more.fork + more.drop + more.ledger !== 0) this.#most = 0
     if (Object.values(more).some((count) => count !== 0)) this.exchange(0)
     // An older answer may bring numbers still.
     if (this.view?.stopped && hearStop(this.#page)) this.exchange(0)
@@ -204,18 +219,14 @@ export class PageLeases {
     this.#releases--
   }
 
-  async close(): Promise<void> {
-    if (this.#page.copies && this.#keepsNothing() && this.#context.isOnline())
-      await this.#release().catch(() => {})
+  /** @returns shall the server get back what is on the device now? */
+  async close(): Promise<boolean> {
+    const isReleased =
+      this.#page.copies !== undefined && this.#keepsNothing() && this.#context.isOnline()
     giveUp(this.#page)
     // If all of it is in notes, the next page settles them.
-    if (!isAllLeft(this.#page) || this.offers.length > 0) await this.exchange(0)
-  }
-
-  async #release(): Promise<void> {
-    const { page, link, newExchange } = this.#context
-    await this.beginRelease()
-    await link.call('release', [[this.target], { page, id: newExchange() }])
+    if (isReleased || !isAllLeft(this.#page) || this.offers.length > 0) await this.exchange(0)
+    return isReleased
   }
 
   /** What this page would set aside during a release, the release would not send. */

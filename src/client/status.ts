@@ -70,7 +70,8 @@ export interface HiloStatus {
 export type Counted = Pick<
   PageLeases,
   'target' | 'queue' | 'offers' | 'view' | 'failure' | 'isAsked'
->
+> &
+  Partial<Pick<PageLeases, 'onTheWay'>>
 
 export function statusOfAll(
   pages: readonly Counted[],
@@ -101,13 +102,11 @@ export function statusOfAll(
   }
 }
 
-export function statusOf(
-  { view, failure = view?.failure ?? view?.notice, queue, offers, target, isAsked }: Counted,
-  isOnline: boolean,
-): CollectionStatus {
+export function statusOf(page: Counted, isOnline: boolean): CollectionStatus {
+  const { view, failure = view?.failure ?? view?.notice, queue, offers, target, isAsked } = page
   const offered = total(offers.map(({ range }) => range))
   const free = (view?.free ?? 0) + offered
-  const available = free + queue.held
+  const available = free + queue.held + (page.onTheWay ?? 0)
   const reserve = view?.reserve ?? target.reserve
   const isClaiming = view?.isClaiming ?? isAsked
   return {

@@ -180,8 +180,8 @@ export class Stock {
     this.retryNow()
   }
 
-  /** The page is closed: its signal is aborted. */
-  close(): Promise<void> {
+  /** The page is closed: its signal is aborted. As its page leases do. */
+  close(): Promise<boolean> {
     this.mode = released(this.mode)
     clearTimeout(this.#restTimer)
     clearTimeout(this.#silenceTimer)

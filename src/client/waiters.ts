@@ -22,11 +22,14 @@ export interface CallOptions {
 export interface WaitLimits {
   timeout: number
   signal?: AbortSignal | undefined
+  /** What waits for a file that comes late. Absent: it waits for ids. */
+  call?: string
 }
 
 interface Waiter {
   count: number
   timeout: number
+  call: string | undefined
   /** When the timeout has passed; `Infinity` when it never does. */
   deadline: number
   serve(): void
@@ -111,11 +114,11 @@ export class Waiters {
     waiting: Set<Waiter>,
     count: number,
     take: () => T,
-    { timeout, signal }: WaitLimits,
+    { timeout, signal, call }: WaitLimits,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
       const abort = () => {
-        waiter.refuse(aborted(signal!))
+        waiter.refuse(aborted(signal!, call))
         this.#left()
       }
       const leave = () => {
@@ -128,6 +131,7 @@ export class Waiters {
       const waiter: Waiter = {
         count,
         timeout,
+        call,
         deadline: deadlineOf(timeout),
         serve() {
           leave()
@@ -142,7 +146,7 @@ export class Waiters {
           reject(error)
         },
       }
-      if (signal?.aborted) return reject(aborted(signal))
+      if (signal?.aborted) return reject(aborted(signal, call))
       const ignoreSignal = signal && onAbort(signal, abort)
       waiting.add(waiter)
       if (waiting === this.#takers) this.#taken += count
@@ -168,7 +172,7 @@ export class Waiters {
     const now = Math.max(deadline, performance.now())
     let next = Number.POSITIVE_INFINITY
     for (const waiter of this.#all())
-      if (waiter.deadline <= now) waiter.refuse(tooLate(waiter.timeout))
+      if (waiter.deadline <= now) waiter.refuse(tooLate(waiter))
       else next = Math.min(next, waiter.deadline)
     this.#setTimer(next)
     this.#left()
@@ -216,14 +220,17 @@ const deadlineOf = (timeout: number): number =>
     ? timeout
     : performance.now() + Math.min(timeout, MAX_TIMER_MS)
 
-const tooLate = (timeout: number): HiloError =>
+const tooLate = ({ timeout, call }: Waiter): HiloError =>
   new HiloError(
     'timeout',
-    `No id came within ${timeout} ms; none was used up. The server or the storage does not ` +
-      'answer: check that the server runs, and try again.',
+    call
+      ? `${call} did nothing within ${timeout} ms: its file did not load. Check the network.`
+      : `No id came within ${timeout} ms; none was used up. The server or the storage does not ` +
+          'answer: check that the server runs, and try again.',
   )
 
-const aborted = (signal: AbortSignal): HiloError =>
-  new HiloError('aborted', 'The call was aborted by its signal; no id was used up.', {
-    cause: signal.reason,
-  })
+const aborted = ({ reason: cause }: AbortSignal, call?: string): HiloError => {
+  const who = call ?? 'The call'
+  const meaning = call ? 'it did nothing' : 'no id was used up'
+  return new HiloError('aborted', `${who} was aborted by its signal; ${meaning}.`, { cause })
+}

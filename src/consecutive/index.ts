@@ -5,7 +5,7 @@
 import type { Hilo, HiloAccess } from '../client/hilo.js'
 import { HiloError } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
-import { onAbort } from '../core/on-abort.js'
+import { onAbort, onEvent } from '../core/on-abort.js'
 import type { SeriesKey } from '../core/page-exit.js'
 import type { ChainFlag, NumberRange, NumberRow, SeriesStore } from '../core/series-store.js'
 import type { Known, Verified } from './chain-verify.js'
@@ -236,21 +236,21 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
     if (name === database) await (await online()).startOver()
   })
   const series = new Series({ ...context, online })
-  const end = () => {
-    storage.close()
-    ending.abort()
-  }
-  if (signal.aborted) end()
-  onAbort(signal, end)
-  const until = { signal: ending.signal }
   let wasOn = access.isSwitchedOn()
   const switched = () => {
     const isOn = access.isSwitchedOn()
     if (isOn && !wasOn) series.look()
     wasOn = isOn
   }
-  hilo.addEventListener('status', switched, until)
-  globalThis.addEventListener?.('online', () => series.look(), until)
+  const ignore = onEvent(hilo, 'status', switched)
+  const end = () => {
+    storage.close()
+    ending.abort()
+    ignore()
+  }
+  if (signal.aborted) end()
+  onAbort(signal, end)
+  globalThis.addEventListener?.('online', () => series.look(), { signal: ending.signal })
   series.look()
   return { series, page, storage }
 }

@@ -213,8 +213,8 @@ export interface Owner {
   /** The page may be gone soon, so the server hears of its use now instead of later. */
   reportNow(): void
   /**
-   * Begins nothing new. Resolves when what is under way is stored, and the storage is closed: what a
-   * server grants meanwhile would be lost with the owner.
+   * Begins nothing new. Resolves when what is under way is stored, and the storage is closed: what
+   * a server grants meanwhile would be lost with the owner.
    */
   close(): Promise<void>
 }

@@ -70,13 +70,15 @@ export interface NextManyAnswer {
  * back. The token stands in the body, because proxies write addresses into their logs. A body of
  * plain text needs no preflight, so a page can send it while it closes.
  */
-export interface ReturnRequest extends ReturnedRange {
+export interface ReturnRequest extends ReturnedRange, Authorized {}
+
+interface Authorized {
   /** As the header says it, which a page that closes cannot send to another origin. */
   authorization?: string | undefined
 }
 
 /** The same of several grants of one database, in one request. */
-export interface ReturnManyRequest {
+export interface ReturnManyRequest extends Authorized {
   /** At most {@link MOST_TOKENS}. Each comes back, or has no effect, apart from the others. */
   returns: ReturnedRange[]
 }

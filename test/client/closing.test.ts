@@ -42,7 +42,7 @@ function withWorker(starts = true) {
 }
 
 describe('close() while a call is with the worker', () => {
-  test('rejects the call, stores what is granted, then ends the worker; no other starts', async () => {
+  test('rejects it, stores what is granted, then ends the worker; no other starts', async () => {
     const { open, ownerHere, workers, world } = withWorker()
     const hilo = open()
     await hilo.ready
@@ -174,6 +174,23 @@ describe('with a reserve of 0', () => {
     await hilo.nextIds('orders', 3)
     await hilo.close()
     expect(await shop.max()).toBe(3)
+  })
+
+  test.each<[string, (opened: ReturnType<Shop['open']>) => unknown]>([
+    ['a page that goes', ({ page }) => page.leave()],
+    ['close()', ({ hilo }) => hilo.close()],
+  ])('%s gives back 120 collections in two requests', async (_, leave) => {
+    const names = Array.from({ length: 120 }, (_, i) => `c${i}`)
+    const opened = shop.open({ reserve: 0 })
+    await Promise.all(names.map((name) => opened.hilo.nextIds(name, 3)))
+    await quiet()
+    shop.requests.length = 0
+    await leave(opened)
+    await eventually(async () => expect(await shop.max('c119')).toBe(3))
+    await quiet()
+    for (const name of names) expect(await shop.max(name)).toBe(3)
+    const returned = shop.requests.filter(({ method }) => method === 'POST')
+    expect(returned.map(({ action }) => action)).toEqual(['return', 'return'])
   })
 
   test('close() also gives back what a claim brings that is under way', async () => {

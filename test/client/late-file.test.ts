@@ -1,6 +1,7 @@
 /** The file that gives back is loaded after the first ids: it may be late, or not come at all. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Hilo } from '../../src/client/hilo.js'
+import type { CallOptions } from '../../src/client/waiters.js'
 import { codeOf, newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
@@ -71,6 +72,35 @@ describe('a call that waits for it', () => {
     expect(await Promise.race([reserving, 'waits'])).toBe('waits')
     await vi.advanceTimersByTimeAsync(1)
     expect(await Promise.race([reserving, 'waits'])).toBe('timeout')
+  })
+
+  test.each([
+    ['reserve', (hilo: Hilo, limits: CallOptions) => hilo.reserve({ orders: 100 }, limits)],
+    ['release', (hilo: Hilo, { signal }: CallOptions) => hilo.release({ signal: signal! })],
+  ])('says of itself what did not happen: %s', async (name, call) => {
+    const signal = AbortSignal.abort()
+    const aborted = `\`hilo.${name}()\` was aborted by its signal; it did nothing.`
+    await expect(call(shop.open().hilo, { signal })).rejects.toThrow(aborted)
+  })
+
+  test('says of itself what did not happen in time', async () => {
+    const reserving = shop.open().hilo.reserve('orders', 100, { timeout: 100 })
+    const message = reserving.catch((error) => error.message)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(await message).toMatch(/^`hilo.reserve\(\)` did nothing within 100 ms/)
+  })
+
+  test.each([
+    ['reserve', (hilo: Hilo) => hilo.reserve('orders', 100)],
+    ['release', (hilo: Hilo) => hilo.release()],
+    ['nextIdentity', (hilo: Hilo) => hilo.nextIdentity('bills')],
+    ['startOver', (hilo: Hilo) => hilo.startOver()],
+  ])('rejects when the Hilo is closed: %s', async (_, call) => {
+    const { hilo } = shop.open()
+    const calling = codeOf(call(hilo))
+    await hilo.close()
+    await quiet()
+    expect(await Promise.race([calling, 'waits'])).toBe('closed')
   })
 
   test.each([

@@ -221,6 +221,44 @@ describe('giving back', () => {
     expect(sent()).toHaveLength(2)
   })
 
+  test('sends ranges with tokens of all collections of a database together', async () => {
+    const { config } = await preparedPage()
+    const pageExit = new PageExit({ ...config, headers: { Authorization: 'Bearer 1' } })
+    pageExit.sender = giveBack
+    const south = { ...target, database: 'South' }
+    pageExit.together(() => {
+      pageExit.giveBack(target, [range(1, 5, { token: 'a' }), range(9, 12)])
+      pageExit.giveBack(invoices, [range(7, 8, { token: 'b' })])
+      pageExit.giveBack(south, [range(3, 3, { token: 'c' })])
+      expect(sent()).toEqual([])
+    })
+    const bodies = sent().map(([url, { body }]) => [
+      new URL(url).pathname.split('/')[2],
+      body && JSON.parse(String(body)),
+    ])
+    const authorization = 'Bearer 1'
+    const returns = [
+      { tag: 'invoices', end: 8, last: 6, token: 'b' },
+      { tag: 'orders', end: 5, last: 0, token: 'a' },
+    ]
+    expect(bodies).toEqual([
+      ['Shop', undefined],
+      ['Shop', { returns, authorization }],
+      ['South', { tag: 'orders', end: 3, last: 2, token: 'c', authorization }],
+    ])
+  })
+
+  test('sends at most 100 in a request; what a browser would refuse does not outlive', async () => {
+    const { pageExit } = await preparedPage()
+    pageExit.sender = giveBack
+    const token = 't'.repeat(200)
+    const ranges = Array.from({ length: 450 }, (_, i) => range(2 * i, 2 * i, { token }))
+    await pageExit.giveBack(target, ranges)
+    const counts = sent().map(([, { body }]) => JSON.parse(String(body)).returns.length)
+    expect(counts).toEqual([100, 100, 100, 100, 50])
+    expect(sent().map(([, { keepalive }]) => keepalive)).toEqual([true, true, false, false, false])
+  })
+
   test('carries the headers of last time: there is no time to ask for new ones', async () => {
     const { config } = await preparedPage()
     const pageExit = new PageExit({

@@ -47,6 +47,13 @@ test.each<[string, (hilo: Hilo, signal: AbortSignal, i: number) => Promise<unkno
   expect(warnings).toEqual([])
 })
 
+test('50 series of one Hilo leave no warning', async () => {
+  const { hilo } = shop.open()
+  for (let i = 0; i < 50; i++) consecutive(hilo, `receipts-${i}`, { device: 'Till 3' })
+  await quiet()
+  expect(warnings).toEqual([])
+})
+
 test('50 calls after the signal was aborted leave no warning', async () => {
   const { hilo } = shop.open()
   const signal = AbortSignal.abort()

@@ -6,7 +6,7 @@ import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import type { StoreKey } from '../../src/store/store.js'
 import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
-import { newShop, refusal, type Shop } from '../support/shop.js'
+import { newShop, quiet, refusal, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -57,6 +57,28 @@ describe('status', () => {
       leased: before.leased - 1,
     })
     expect(hilo.status().collections.orders).toEqual(hilo.status('orders'))
+  })
+
+  test.each([
+    ['in memory', undefined],
+    ['on a device', globalThis.indexedDB],
+  ])('never falls by more than what was issued, %s', async (_, storage) => {
+    vi.stubGlobal('indexedDB', storage)
+    const { hilo } = shop.open()
+    await hilo.nextId('orders')
+    let issued = 1
+    let before = { issued, available: hilo.status('orders').available }
+    const falls: object[] = []
+    hilo.addEventListener('status', () => {
+      const now = { issued, available: hilo.status('orders').available }
+      // What a call is served with counts as issued before it has its ids.
+      if (now.available + now.issued + 10 < before.available + before.issued)
+        falls.push({ before, now })
+      before = now
+    })
+    for (; issued < 200; issued += 10) await hilo.nextIds('orders', 10)
+    await quiet()
+    expect(falls).toEqual([])
   })
 
   test('keeps one collection of two databases apart', async () => {

@@ -8,6 +8,8 @@
  * * `two-options`: beside a page that keeps a reserve, one is opened that keeps none, and closed.
  * * `worker-lost-offline`: a worker dies without a network, so the code that would run in its place
  *   cannot be loaded.
+ * * `prerendered`: the browser renders a page before its user goes there, and holds its worker back
+ *   until then.
  */
 import { total } from '../../src/core/range.js'
 import { callApp } from './app.js'
@@ -23,6 +25,8 @@ import type { Word } from './words.js'
 
 /** Longer than any deadline of a page, so that it has done without its storage. */
 const STANDS_MS = 12_000
+/** Longer than a page waits for a worker that does not answer. */
+const LONGEST_PRERENDERED_MS = 30_000
 /** By then a page could have tried again. */
 const SOON_MS = 15_000
 
@@ -81,6 +85,22 @@ export const workerLostOffline = deviceWord((simulation, device, random) => {
   page.canLoadOwner = false
   simulation.scheduler.kill(worker.actor)
   askOffline(simulation, device, page, random, 'another worker would start')
+})
+
+export const prerendered = deviceWord((simulation, device, random) => {
+  const { engine, workers } = device.traits
+  if (engine !== 'chromium' || workers !== 'work') return
+  simulation.hit('page prerendered')
+  const page = simulation.openPage(device)
+  page.prerender()
+  after(simulation, 500, 'asks for an id', () => callApp(simulation, page, 'nextId'))
+  after(simulation, random.between(1_000, LONGEST_PRERENDERED_MS), 'its user comes', () => {
+    if (page.state === 'prerendered') page.activate()
+    after(simulation, SOON_MS, 'looks where its ids are made', () => {
+      if (page.isAlive && page.hilo.status().degraded.includes('no-worker'))
+        simulation.checker.complain(`${page.name} makes its ids without the worker that it has`)
+    })
+  })
 })
 
 /** The device has numbers, and no network. Its page has to get them. */

@@ -210,7 +210,7 @@ export class Page {
   readonly window = new PageWindow()
   readonly load: Load
   readonly workers: SimulatedWorker[] = []
-  state: 'visible' | 'hidden' | 'cached' | 'closing' | 'gone' = 'visible'
+  state: 'visible' | 'hidden' | 'cached' | 'closing' | 'prerendered' | 'gone' = 'visible'
   hilo!: Hilo
   /** The ids of its instances, as they stand in the device's state. */
   readonly ids: string[] = []
@@ -319,6 +319,24 @@ export class Page {
     this.state = 'visible'
     this.busyAt = this.#scheduler.now
     this.window.setVisibility('visible')
+  }
+
+  /** The browser renders it before its user goes there. Call it before anything runs in it. */
+  prerender(): void {
+    this.state = 'prerendered'
+    Object.assign(this.window.document, { prerendering: true, visibilityState: 'hidden' })
+  }
+
+  /** Its user goes there: the browser starts what it has held back. */
+  activate(): void {
+    this.state = 'visible'
+    this.busyAt = this.#scheduler.now
+    for (const { actor } of this.workers) if (actor.state === 'frozen') actor.state = 'alive'
+    this.run('is shown at last', () => {
+      this.window.document.prerendering = false
+      this.window.document.emit('prerenderingchange')
+      this.window.setVisibility('visible')
+    })
   }
 
   /**
@@ -437,6 +455,7 @@ export class Page {
       throw new DOMException('Refused to create a worker.', 'SecurityError')
     const actor = new Actor(`${this.name}.w${this.workers.length + 1}`)
     actor.realm = workerRealm(this.#scheduler, actor, this.device.surroundings)
+    if (this.state === 'prerendered') actor.state = 'frozen'
     const { port1, port2 } = createChannel(this.#scheduler, this.actor)
     port2.actor = actor
     const handle = new SimWorker(port1, () => this.#scheduler.kill(actor))

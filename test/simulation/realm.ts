@@ -184,6 +184,7 @@ export class PageWindow {
   readonly window = new SimTarget()
   readonly document = Object.assign(new SimTarget(), {
     visibilityState: 'visible' as 'visible' | 'hidden',
+    prerendering: false,
   })
 
   setVisibility(state: 'visible' | 'hidden'): void {

@@ -37,6 +37,12 @@ describe('simulation', () => {
     expect(inMemory.some(({ hits }) => hits.has('server restored'))).toBe(true)
   })
 
+  it('a page that is prerendered has its worker when its user has come', async () => {
+    const [outcome] = await tell([3], { words: ['prerendered'] })
+    expect(outcome!.hits.get('page prerendered')).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
   it(
     'no number is issued twice or outside a grant, or lost without a cause',
     async () => {

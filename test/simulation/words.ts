@@ -8,7 +8,13 @@ import { ledgerAnew, replica } from './another-ledger.js'
 import { bound, row } from './bound-counter.js'
 import { clockWithDisk } from './clock-with-disk.js'
 import type { Device } from './device.js'
-import { deadConnection, lateStorage, twoOptions, workerLostOffline } from './device-edges.js'
+import {
+  deadConnection,
+  lateStorage,
+  prerendered,
+  twoOptions,
+  workerLostOffline,
+} from './device-edges.js'
 import { drop } from './drop.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
 import { oneWay } from './one-way.js'
@@ -40,6 +46,7 @@ const WORDS = {
   'late-storage': lateStorage,
   'ledger-anew': ledgerAnew,
   'one-way': oneWay,
+  prerendered,
   'renew-secret': renewSecret,
   replica,
   row,

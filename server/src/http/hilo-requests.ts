@@ -155,12 +155,13 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const returned = z.object({ tag, end: z.int(), last: z.int(), token: z.string() })
 
-const returnBody = returned.extend({
-  authorization: z.string().regex(HEADER_VALUE).optional(),
-}) satisfies z.ZodType<ReturnRequest>
+const authorization = z.string().regex(HEADER_VALUE).optional()
+
+const returnBody = returned.extend({ authorization }) satisfies z.ZodType<ReturnRequest>
 
 const returnManyBody = z.object({
   returns: z.array(returned).min(1).max(LIMITS.tokens),
+  authorization,
 }) satisfies z.ZodType<ReturnManyRequest>
 
 const checkInBody = z.object({
@@ -213,9 +214,9 @@ function refuseRepeated(collections: readonly string[]): void {
 
 /** @throws Refusal */
 export function readReturnBody(body: unknown): GivenRanges {
-  const many = returnManyBody.safeParse(body).data?.returns
+  const many = returnManyBody.safeParse(body).data
   const one = returnBody.safeParse(body).data
-  const returns = many ?? (one && [one])
+  const returns = many?.returns ?? (one && [one])
   if (!returns)
     throw badRequest(
       'A give-back is JSON {"tag": "orders", "end": 32, "last": 16, "token": "…"}, or ' +
@@ -225,7 +226,7 @@ export function readReturnBody(body: unknown): GivenRanges {
     checkTag(tag, DEFAULT_SEPARATOR)
     return { collection: tag, end, last, token }
   })
-  return { ranges, authorization: one?.authorization }
+  return { ranges, authorization: (many ?? one)?.authorization }
 }
 
 /** @throws Refusal */
