@@ -83,11 +83,16 @@ public class HibernateTaker {
     Map<String, String> parameters = new HashMap<String, String>();
     for (int i = 3; i < args.length; i++)
       parameters.put(args[i].split("=")[0], args[i].split("=")[1]);
+    boolean isMaria = args[0].startsWith("jdbc:mariadb");
     Configuration configuration = new Configuration()
-        .setProperty("hibernate.connection.driver_class", "org.postgresql.Driver")
+        .setProperty(
+            "hibernate.connection.driver_class",
+            isMaria ? "org.mariadb.jdbc.Driver" : "org.postgresql.Driver")
         .setProperty("hibernate.connection.url", args[0])
         .setProperty("hibernate.connection.pool_size", "16")
-        .setProperty("hibernate.dialect", "org.hibernate.dialect.PostgreSQLDialect");
+        .setProperty(
+            "hibernate.dialect",
+            "org.hibernate.dialect." + (isMaria ? "MariaDBDialect" : "PostgreSQLDialect"));
     if (args[1].equals("create")) configuration.setProperty("hibernate.hbm2ddl.auto", "create");
     type = mapped(args[2]);
     if (type == null)

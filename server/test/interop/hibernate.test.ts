@@ -2,17 +2,14 @@
  * Hibernate itself, of seven versions, stores orders while this server grants ranges of the same
  * ids.
  */
-import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { isInstalled, type Peer, unlessInstalled } from '../../../test/support/peers.js'
+import { isInstalled, unlessInstalled } from '../../../test/support/peers.js'
 import type { CounterOptions } from '../../src/bound/orm/counter-options.js'
 import { check } from '../../src/cli/counters.js'
 import { openLedger } from '../../src/index.js'
-import { newFolder } from '../folders.js'
 import { proveBeside } from '../orm/proving.js'
 import { newDatabase } from '../postgres.js'
+import { compileHibernate, hibernateCommand } from './hibernate-command.js'
 import { type BackEnd, meet } from './meeting.js'
 import { HIBERNATE } from './peers.js'
 import { startTaker } from './taker.js'
@@ -284,41 +281,21 @@ const WRONG: { [K in keyof typeof HIBERNATE]?: (Case & { said: RegExp })[] } = {
   ],
 }
 
-/** @returns the folder of the compiled back end; since 6 the annotations have another package. */
-function compile(version: string, { folder }: Peer): string {
-  const classes = newFolder()
-  const name = 'HibernateTaker.java'
-  const source = readFileSync(join(import.meta.dirname, name), 'utf8')
-  writeFileSync(
-    join(classes, name),
-    Number.parseInt(version, 10) < 6
-      ? source
-      : source.replaceAll('javax.persistence', 'jakarta.persistence'),
-  )
-  const options = ['-nowarn', '-cp', `${folder}/lib/*`, '-d', classes]
-  execFileSync('javac', [...options, join(classes, name)], { stdio: 'pipe' })
-  return classes
-}
-
 describe.each(Object.keys(CASES) as (keyof typeof HIBERNATE)[])('Hibernate %s', (version) => {
   const peer = HIBERNATE[version]
   let classes: string
   beforeAll(() => {
-    if (isInstalled(peer)) classes = compile(version, peer)
+    if (isInstalled(peer)) classes = compileHibernate(version, peer)
   })
   const java =
     (mapping: string[]): BackEnd['command'] =>
-    ({ hostname, port, pathname }, isFirst) => ({
-      program: 'java',
-      args: [
-        '-XX:TieredStopAtLevel=1',
-        '-XX:+UseSerialGC',
-        ...['-cp', `${peer.folder}/lib/*:${classes}`, 'HibernateTaker'],
+    ({ hostname, port, pathname }, isFirst) =>
+      hibernateCommand(
+        [`${peer.folder}/lib/*`, classes],
         `jdbc:postgresql://${hostname}:${port}${pathname}?user=postgres`,
-        isFirst ? 'create' : '',
-        ...mapping,
-      ],
-    })
+        isFirst,
+        mapping,
+      )
 
   test.skipIf(!isInstalled(peer)).each(CASES[version])(
     `$title${unlessInstalled(peer)}`,
