@@ -48,6 +48,23 @@ export const mysqlClient = packages(
   'mysql2@3.24.6',
 )
 
+export const drizzle = packages(
+  'drizzle-orm-0.45.4',
+  'Drizzle 0.45.4',
+  'drizzle-orm@0.45.4',
+  'pg@8.23.1',
+)
+
+export const django = newPeer('django-5.2.8', {
+  title: 'Django 5.2.8',
+  registry: 'pip',
+  fill: (folder) =>
+    run('python3', [
+      ...['-m', 'pip', 'install', '--quiet', '--target', folder],
+      ...['django==5.2.8', 'psycopg[binary]==3.2.13'],
+    ]),
+})
+
 /** Hibernate's way to MariaDB. */
 export const mariadbDriver = jars('mariadb-java-3.5.3', "MariaDB's Java client 3.5.3", [
   'org.mariadb.jdbc:mariadb-java-client:3.5.3',
@@ -89,5 +106,7 @@ export const PEERS: readonly Peer[] = [
   redisClient,
   mysqlClient,
   mariadbDriver,
+  drizzle,
+  django,
   ...Object.values(HIBERNATE),
 ]
