@@ -2,7 +2,8 @@
 // A back end with Doctrine. Reads lines from its input. For a number it stores so many orders, and
 // prints their ids. After "=" stand ids of orders that a device has made; it prints the ids that
 // they get. Then it prints a dot. Arguments: host, port, database; "sequence", "table", or "given"
-// for a sequence with the generator below; and "create" for a first process, which makes the schema.
+// for a sequence with the generator below; and "create" for a first process, which makes the
+// schema.
 require '/usr/share/php/Doctrine/ORM/autoload.php';
 
 use Doctrine\DBAL\DriverManager;
