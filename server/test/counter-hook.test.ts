@@ -312,18 +312,20 @@ describe('a function that misbehaves grants nothing', () => {
 
   test('it never answers', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    let aborted: AbortSignal | undefined
+    const called = signal()
+    let waits: AbortSignal | undefined
     const { claim, ledger } = await open({
-      nextHi: ({ signal }) => {
-        aborted = signal
+      nextHi: (call) => {
+        waits = call.signal
+        called.give()
         return new Promise(() => {})
       },
     })
     const refused = expect(claim()).rejects.toThrow(/gave nothing within 5 seconds/)
-    await vi.waitFor(() => expect(aborted).toBeDefined())
+    await called.heard
     await vi.advanceTimersByTimeAsync(5_000)
     await refused
-    expect(aborted!.aborted).toBe(true)
+    expect(waits!.aborted).toBe(true)
     vi.useRealTimers()
     expect(await heldBy(ledger)).toEqual([{ free: 0, outstanding: 0 }])
   })

@@ -2,7 +2,7 @@
  * docs/counters.md as written: its configurations, commands and SQL, on a real PostgreSQL with the
  * counters as each ORM's schema tool makes them.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { counterSettings } from '../../server/src/bound/orm/counter-options.js'
@@ -11,6 +11,8 @@ import { adopt, check } from '../../server/src/cli/counters.js'
 import { type HiloServer, openLedger, type ServeOptions, serve } from '../../server/src/index.js'
 import { readConfig } from '../../server/src/settings.js'
 import { newFolder } from '../../server/test/folders.js'
+import { CASES } from '../../server/test/interop/hibernate-cases.js'
+import { PEERS } from '../../server/test/interop/peers.js'
 import { proveBeside } from '../../server/test/orm/proving.js'
 import { newDatabase } from '../../server/test/postgres.js'
 import { runSql } from '../../server/test/postgres-cluster.js'
@@ -287,3 +289,60 @@ test('every strategy is told, and every setting', () => {
   )
   expect(Object.keys(REFUSED_STRATEGIES).filter((name) => told.has(name))).toEqual([])
 })
+
+describe('what was tried', () => {
+  const TRIED = [...SECTIONS.get('What was tried')!.matchAll(/^\| (.*`.*|a RavenDB.*) \|$/gm)].map(
+    ([, row]) => {
+      const [counters, proved, stored, tried] = row!.split(' | ')
+      return { counters: names(counters!), proved: proved!, stored: names(stored!), tried: tried! }
+    },
+  )
+  const interop = new URL('../../server/test/interop/', import.meta.url)
+
+  test('each strategy has a row', () => {
+    const told = TRIED.flatMap(({ counters }) => counters).filter((name) => name in STRATEGIES)
+    expect(told.toSorted()).toEqual(Object.keys(STRATEGIES).toSorted())
+  })
+
+  test('the versions of Hibernate are those that run beside the server', () => {
+    const versions: Record<string, string[]> = {}
+    for (const [version, cases] of Object.entries(CASES))
+      for (const strategy of new Set(cases.map(({ settings }) => settings.strategy)))
+        versions[strategy] = [...(versions[strategy] ?? []), version]
+    const told = TRIED.flatMap(({ counters: [strategy], tried }) =>
+      strategy! in versions ? [[strategy, tried]] : [],
+    )
+    expect(Object.fromEntries(told)).toEqual(
+      Object.fromEntries(
+        Object.entries(versions).map(([strategy, all]) => [
+          strategy,
+          `Hibernate ${all.join(', ')}`,
+        ]),
+      ),
+    )
+  })
+
+  test('the other programs have these versions in the tests', () => {
+    const others = TRIED.flatMap(({ tried }) => tried.match(/[A-Z]\w+ \d[\d.]*/g) ?? [])
+    const titles = PEERS.map(({ title }) => title)
+    const known = (name: string) => titles.some((title) => title.startsWith(name))
+    expect([...new Set(others.filter((name) => !known(name)))]).toEqual([
+      'Doctrine 2.14',
+      'Redis 7.0',
+      'MariaDB 10.11',
+    ])
+  })
+
+  test('each call that keeps an id is run by the tests of the last mile', () => {
+    const code = readdirSync(interop)
+      .map((file) => readFileSync(new URL(file, interop), 'utf8'))
+      .join('\n')
+    const calls = new Set(TRIED.flatMap(({ stored }) => stored))
+    expect([...calls].filter((call) => !new RegExp(`\\b${call}\\b`, 'i').test(code))).toEqual([])
+  })
+})
+
+/** What stands in code. */
+function names(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]*)`/g)].map(([, name]) => name!)
+}

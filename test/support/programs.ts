@@ -44,6 +44,16 @@ export const openssl = program('openssl', 'OpenSSL', ['openssl'], 'version')
 
 export const etcd = program('etcd', 'etcd', ['etcd-server'], '--version')
 
+export const redis = program('redis-server', 'Redis', ['redis-server'], '--version')
+export const mariadb = program('mariadbd', 'MariaDB', ['mariadb-server-core'], '--version')
+/** Makes its data folder. It runs other programs of MariaDB's client. */
+export const mariadbInstall = program(
+  'mariadb-install-db',
+  "MariaDB's first tables",
+  ['mariadb-server-core', 'mariadb-client-core'],
+  '--help',
+)
+
 const patroniProgram = program(
   'patroni',
   'Patroni',
@@ -80,6 +90,9 @@ export const PROGRAMS = [
   patroni,
   doctrine,
   systemdAnalyze,
+  redis,
+  mariadb,
+  mariadbInstall,
 ]
 
 /** A test's title says what it is left out for. */

@@ -1,7 +1,9 @@
 <?php
-// A back end with Doctrine. Reads numbers from its input; for each it stores so many orders, prints
-// their ids, then a dot. Arguments: host, port, database, "sequence" or "table", and "create" for a
-// first process, which makes the schema.
+// A back end with Doctrine. Reads lines from its input. For a number it stores so many orders, and
+// prints their ids. After "=" stand ids of orders that a device has made; it prints the ids that
+// they get. Then it prints a dot. Arguments: host, port, database; "sequence", "table", or "given"
+// for a sequence with the generator below; and "create" for a first process, which makes the
+// schema.
 require '/usr/share/php/Doctrine/ORM/autoload.php';
 
 use Doctrine\DBAL\DriverManager;
@@ -10,6 +12,8 @@ use Doctrine\DBAL\Id\TableGeneratorSchemaVisitor;
 use Doctrine\DBAL\Schema\Schema;
 use Doctrine\ORM\Configuration;
 use Doctrine\ORM\EntityManager;
+use Doctrine\ORM\EntityManagerInterface;
+use Doctrine\ORM\Id\SequenceGenerator;
 use Doctrine\ORM\Mapping as ORM;
 use Doctrine\ORM\Mapping\Driver\AttributeDriver;
 use Doctrine\ORM\Tools\SchemaTool;
@@ -22,6 +26,31 @@ class Order
     #[ORM\Column(type: 'integer')]
     #[ORM\GeneratedValue(strategy: 'SEQUENCE')]
     #[ORM\SequenceGenerator(sequenceName: 'order_seq', allocationSize: 10)]
+    public ?int $id = null;
+}
+
+/** Takes an id from the sequence, if the entity has none. */
+class GivenOrSequence extends SequenceGenerator
+{
+    public function __construct()
+    {
+        parent::__construct('order_seq', 10);
+    }
+
+    public function generateId(EntityManagerInterface $em, $entity)
+    {
+        return $entity->id ?? parent::generateId($em, $entity);
+    }
+}
+
+#[ORM\Entity]
+#[ORM\Table(name: 'orders')]
+class GivenOrder
+{
+    #[ORM\Id]
+    #[ORM\Column(type: 'integer')]
+    #[ORM\GeneratedValue(strategy: 'CUSTOM')]
+    #[ORM\CustomIdGenerator(class: GivenOrSequence::class)]
     public ?int $id = null;
 }
 
@@ -62,12 +91,26 @@ if ($kind === 'table') {
     $configuration->setProxyNamespace('Proxies');
     $entities = new EntityManager($connection, $configuration);
     if ($isFirst) {
+        // It makes the sequence, too.
         (new SchemaTool($entities))->createSchema([$entities->getClassMetadata(Order::class)]);
     }
-    $store = function (int $count) use ($entities) {
+    $type = $kind === 'given' ? GivenOrder::class : Order::class;
+    $persist = function (?int $id) use ($entities, $type) {
+        $order = new $type();
+        $order->id = $id;
+        $entities->persist($order);
+        return $order;
+    };
+    $given = function (array $ids) use ($entities, $persist) {
+        foreach ($ids as $id) {
+            echo $persist((int) $id)->id, "\n";
+        }
+        $entities->flush();
+        $entities->clear();
+    };
+    $store = function (int $count) use ($entities, $persist) {
         for ($i = 1; $i <= $count; $i++) {
-            $order = new Order();
-            $entities->persist($order);
+            $order = $persist(null);
             echo $order->id, "\n";
             if ($i % 10 === 0 || $i === $count) {
                 $entities->flush();
@@ -79,6 +122,7 @@ if ($kind === 'table') {
 
 echo ".\n";
 while (($line = fgets(STDIN)) !== false) {
-    $store((int) $line);
+    $words = explode(' ', trim($line));
+    $words[0] === '=' ? $given(array_slice($words, 1)) : $store((int) $line);
     echo ".\n";
 }

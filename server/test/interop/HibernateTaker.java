@@ -1,6 +1,8 @@
 /**
- * A back end with Hibernate. Reads numbers from its input; for each, four threads store so many
- * orders through one SessionFactory, as an application does. Prints their ids, then a dot.
+ * A back end with Hibernate. Reads lines from its input. For a number, four threads store so many
+ * orders through one SessionFactory, as an application does, and print their ids. After "=" stand
+ * ids of orders that a device has made. After "merge" and "insert" stand such ids, too, and it
+ * prints what Hibernate makes of them by these methods. Prints a dot when it is done.
  * Arguments: JDBC URL; "create" for a first process, which makes the schema; what maps the orders:
  * the name of a class below, or a generator of a mapping file; then the generator's parameters, or
  * for a class Hibernate's settings, as name=value.
@@ -17,8 +19,10 @@ import javax.persistence.Id;
 import javax.persistence.SequenceGenerator;
 import javax.persistence.Table;
 import javax.persistence.TableGenerator;
+import org.hibernate.ReplicationMode;
 import org.hibernate.Session;
 import org.hibernate.SessionFactory;
+import org.hibernate.StatelessSession;
 import org.hibernate.cfg.Configuration;
 
 public class HibernateTaker {
@@ -83,11 +87,16 @@ public class HibernateTaker {
     Map<String, String> parameters = new HashMap<String, String>();
     for (int i = 3; i < args.length; i++)
       parameters.put(args[i].split("=")[0], args[i].split("=")[1]);
+    boolean isMaria = args[0].startsWith("jdbc:mariadb");
     Configuration configuration = new Configuration()
-        .setProperty("hibernate.connection.driver_class", "org.postgresql.Driver")
+        .setProperty(
+            "hibernate.connection.driver_class",
+            isMaria ? "org.mariadb.jdbc.Driver" : "org.postgresql.Driver")
         .setProperty("hibernate.connection.url", args[0])
         .setProperty("hibernate.connection.pool_size", "16")
-        .setProperty("hibernate.dialect", "org.hibernate.dialect.PostgreSQLDialect");
+        .setProperty(
+            "hibernate.dialect",
+            "org.hibernate.dialect." + (isMaria ? "MariaDBDialect" : "PostgreSQLDialect"));
     if (args[1].equals("create")) configuration.setProperty("hibernate.hbm2ddl.auto", "create");
     type = mapped(args[2]);
     if (type == null)
@@ -123,8 +132,12 @@ public class HibernateTaker {
     HibernateTaker taker = new HibernateTaker(args);
     System.out.println(".");
     Scanner input = new Scanner(System.in);
-    while (input.hasNextInt()) {
-      taker.take(input.nextInt());
+    while (input.hasNextLine()) {
+      String[] words = input.nextLine().trim().split(" ");
+      if (words.length == 1) taker.take(Integer.parseInt(words[0]));
+      for (int i = 1; i < words.length; i++)
+        if (words[0].equals("=")) taker.storeGiven(Long.valueOf(words[i]));
+        else System.out.println(taker.storedAs(words[0], Long.valueOf(words[i])));
       System.out.println(".");
     }
     taker.factory.close();
@@ -162,6 +175,44 @@ public class HibernateTaker {
     System.out.flush();
     session.getTransaction().commit();
     session.close();
+  }
+
+  private Order given(Long id) throws Exception {
+    Order order = (Order) type.getDeclaredConstructor().newInstance();
+    type.getDeclaredField("id").set(order, id);
+    return order;
+  }
+
+  private void storeGiven(Long id) throws Exception {
+    Session session = factory.openSession();
+    session.beginTransaction();
+    session.replicate(given(id), ReplicationMode.EXCEPTION);
+    session.getTransaction().commit();
+    session.close();
+  }
+
+  /** @return the id that the row gets, or the exception */
+  private Object storedAs(String method, Long id) throws Exception {
+    Order order = given(id);
+    Session session = factory.openSession();
+    StatelessSession stateless = factory.openStatelessSession();
+    try {
+      if (method.equals("merge")) {
+        session.beginTransaction();
+        order = (Order) session.merge(order);
+        session.getTransaction().commit();
+      } else {
+        stateless.beginTransaction();
+        stateless.insert(order);
+        stateless.getTransaction().commit();
+      }
+      return order.getId();
+    } catch (RuntimeException failure) {
+      return failure.getClass().getSimpleName();
+    } finally {
+      session.close();
+      stateless.close();
+    }
   }
 
   private Object storeMap(Session session) {

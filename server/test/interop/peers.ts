@@ -28,6 +28,48 @@ function jars(name: string, title: string, libraries: readonly string[]): Peer {
   })
 }
 
+/** Packages of npm for a script that is run from their folder. */
+function packages(name: string, title: string, ...names: readonly string[]): Peer {
+  return newPeer(name, {
+    title,
+    registry: 'npm',
+    fill(folder) {
+      writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}')
+      const flags = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund']
+      run('npm', ['install', ...flags, ...names], folder)
+    },
+  })
+}
+
+export const redisClient = packages('redis-6.3.1', 'The npm package redis 6.3.1', 'redis@6.3.1')
+export const mysqlClient = packages(
+  'mysql2-3.24.6',
+  'The npm package mysql2 3.24.6',
+  'mysql2@3.24.6',
+)
+
+export const drizzle = packages(
+  'drizzle-orm-0.45.4',
+  'Drizzle 0.45.4',
+  'drizzle-orm@0.45.4',
+  'pg@8.23.1',
+)
+
+export const django = newPeer('django-5.2.8', {
+  title: 'Django 5.2.8',
+  registry: 'pip',
+  fill: (folder) =>
+    run('python3', [
+      ...['-m', 'pip', 'install', '--quiet', '--target', folder],
+      ...['django==5.2.8', 'psycopg[binary]==3.2.13'],
+    ]),
+})
+
+/** Hibernate's way to MariaDB. */
+export const mariadbDriver = jars('mariadb-java-3.5.3', "MariaDB's Java client 3.5.3", [
+  'org.mariadb.jdbc:mariadb-java-client:3.5.3',
+])
+
 export const ravenPython = newPeer('ravendb-python-7.1.5', {
   title: "RavenDB's Python client 7.1.5",
   registry: 'pip',
@@ -57,4 +99,14 @@ export const HIBERNATE = {
   '7.1': hibernate('7.1.0', 'org.hibernate.orm'),
 }
 
-export const PEERS: readonly Peer[] = [ravenDb, ravenPython, ravenJava, ...Object.values(HIBERNATE)]
+export const PEERS: readonly Peer[] = [
+  ravenDb,
+  ravenPython,
+  ravenJava,
+  redisClient,
+  mysqlClient,
+  mariadbDriver,
+  drizzle,
+  django,
+  ...Object.values(HIBERNATE),
+]

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createHilo } from '../../../src/index.js'
+import { ravenConventions } from '../../../src/raven.js'
 import { ravenSource } from '../../../src/source/raven.js'
 import { isInstalled, type Peer, unlessInstalled } from '../../../test/support/peers.js'
 import {
@@ -191,6 +192,34 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
     expect([second.from, second.to, third.from, third.to]).toEqual([11, 42, 43, 74])
     await source.giveBack(target(database), { ...second, from: 20 })
     expect(await maxOf(raven.url, database, collection)).toBe(74)
+  })
+
+  test('a document is stored under the id of a device, between those of RavenDB', async () => {
+    const database = await raven.newDatabase()
+    const { DocumentStore } = await import('ravendb')
+    const store = new DocumentStore(raven.url, database)
+    store.initialize()
+    cleanups.push(() => store.dispose())
+    const hilo = createHilo({ url: raven.url, database, ...ravenConventions })
+    cleanups.push(() => hilo.close())
+    for (let i = 0; i < 6; i++) {
+      const session = store.openSession()
+      session.advanced.useOptimisticConcurrency = true
+      const id = i % 2 === 0 ? String(await hilo.nextId(User)) : undefined
+      if (id === undefined) await session.store(new User())
+      else await session.store(Object.assign(new User(), { name: 'Ada' }), id)
+      await session.saveChanges()
+    }
+    const session = store.openSession()
+    const users = await session.query({ collection: 'Users' }).waitForNonStaleResults().all()
+    const ids = users.map((user) => session.advanced.getDocumentId(user as User)!)
+    expect(new Set(ids.map(numberOf)).size).toBe(6)
+    expect(ids.filter((id) => !/^users\/\d+-A$/.test(id))).toEqual([])
+
+    const again = store.openSession()
+    again.advanced.useOptimisticConcurrency = true
+    await again.store(new User(), ids[0]!)
+    await expect(again.saveChanges()).rejects.toThrow(/concurrency/i)
   })
 
   test('another claim’s answer, out of a cache that ignores the query, is refused', async () => {

@@ -10,14 +10,17 @@ export interface Command {
 }
 
 /**
- * Reads numbers from its input. For each it stores so many entities, prints their ids, one a line,
- * then a dot; the first dot says that it is ready.
+ * Reads lines from its input. For a number it stores so many entities, and prints their ids, one a
+ * line. For `= 4711 4712` it stores entities with these ids. Then it prints a dot; the first dot
+ * says that it is ready.
  */
 export interface Taker {
   /** What it printed so far. */
   ids: string[]
   /** Resolves when it has stored so many more. */
   take(count: number): Promise<void>
+  /** Resolves when it has done what a line says. */
+  send(line: string): Promise<void>
   /** Resolves when it has printed so many in all. */
   has(count: number): Promise<void>
   /** Resolves when it has ended by itself. */
@@ -64,13 +67,15 @@ export async function startTaker({ program, args, environment }: Command): Promi
   })
   closed.catch(() => {})
   await until(() => dots > 0)
+  const send = (line: string) => {
+    const before = dots
+    child.stdin.write(`${line}\n`)
+    return until(() => dots > before)
+  }
   return {
     ids,
-    take: (count) => {
-      const before = dots
-      child.stdin.write(`${count}\n`)
-      return until(() => dots > before)
-    },
+    take: (count) => send(`${count}`),
+    send,
     has: (count) => until(() => ids.length >= count),
     end: () => {
       child.stdin.end()

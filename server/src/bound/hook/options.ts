@@ -4,8 +4,8 @@ import type { CollectionKey } from '../../ledger/ledger.js'
 import { type Checks, databaseName } from '../../ledger/options.js'
 
 /**
- * What the number means that `nextHi` gives. `block`: the block's place, as in the textbook: block 0
- * begins at 0, block 1 at `blockSize`. `first` and `last`: the first or the last number of the
+ * What the number means that `nextHi` gives. `block`: the block's place, as in the textbook. Block
+ * 0 begins at 0, block 1 at `blockSize`. `first` and `last`: the first or the last number of the
  * block.
  */
 export type HiMeaning = 'block' | 'first' | 'last'
@@ -19,8 +19,8 @@ export interface HiCall extends CollectionKey {
 /** A counter that the server reaches by a function of the app. */
 export interface CounterHook {
   /**
-   * Takes the next block from the counter for good, and gives its number. What it took and could not
-   * give is a gap. The server waits five seconds.
+   * Takes the next block from the counter for good, and gives its number. What it took and could
+   * not give is a gap. The server waits five seconds.
    */
   nextHi(call: HiCall): number | bigint | PromiseLike<number | bigint>
   /** Numbers of a block, the same for everybody who takes from the counter: 1 to 2^30. */

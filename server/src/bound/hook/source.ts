@@ -119,8 +119,8 @@ function blockOf({ blockSize, hiIs }: Hook, hi: unknown, name: string): Block {
   if (low < 0n)
     throw new CounterUnusable(
       `${name} gave ${hi} as the last number of a block, and a block has ${blockSize}. So the ` +
-        'counter moves by less than blockSize, and would give numbers twice. Nothing was granted. ' +
-        'Correct blockSize, or how far the function moves the counter.',
+        'counter moves by less than blockSize, and would give numbers twice. Nothing was ' +
+        'granted. Correct blockSize, or how far the function moves the counter.',
     )
   if (high > MAX_NUMBER)
     throw new CounterUnusable(
