@@ -1,12 +1,12 @@
 /** What a person does with a series of consecutive numbers, and how the command tells of it. */
-
 import { userInfo } from 'node:os'
 import { z } from 'zod'
-import { isNote, LIMITS } from '../http/messages.js'
-import type { OperatedLedger } from '../http/operated.js'
+import { isNote, LIMITS, visible } from '../http/messages.js'
 import { seriesKey } from '../ledger/collections.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
+import type { Change, SeenLedger } from './confirm.js'
+import { nextDocument } from './next-document.js'
 
 export interface Given {
   close?: string
@@ -16,12 +16,14 @@ export interface Given {
   until?: string
   note?: string
   rename?: string
+  exists?: string
+  again?: boolean
+  allListed?: boolean
   to?: string
   last?: number
   /** False: `--no-period`. */
   period?: string | false
   newPeriod?: string
-  yes?: boolean
   collection?: string
   reason?: string
   by?: string
@@ -29,37 +31,64 @@ export interface Given {
 
 /** @throws Error when there is no such series, or more than one */
 export async function closeSeries(
-  ledger: OperatedLedger,
+  ledger: SeenLedger,
   database: string,
   letter: string,
   given: Given,
-): Promise<string> {
+): Promise<Change> {
   const { reason, by } = signed('--close', given)
   const found = await find(ledger, database, letter, given.collection)
-  const closed = await ledger.closeSeries({ ...found, by, reason, at: Date.now() })
-  return (
-    `Series ${closed!.letter} of '${closed!.collection}' is closed, by ${closed!.closed!.by}: ` +
-    `${closed!.closed!.reason}. The server has heard of numbers up to ${closed!.last}. The ` +
-    'device is told when it checks in next.\n'
-  )
+  const { letter: series, collection, closed: before } = found
+  return {
+    plan: before
+      ? `Series ${series} of '${collection}' is closed already, and stays as it is.\n`
+      : `Series ${series} of '${collection}' ends. ${nameOf(found)} has it, and makes numbers ` +
+        `without a network until it checks in.\nThe next document, ${nextDocument(found)}, is ` +
+        `not made after that. ${heardOf(found)}\n`,
+    apply: async (changed) => {
+      const { closed, last } = (await changed.closeSeries({
+        ...found,
+        by,
+        reason,
+        at: Date.now(),
+      }))!
+      return (
+        `Series ${series} of '${collection}' is closed, by ${closed!.by}: ${closed!.reason}. The ` +
+        `server has heard of numbers up to ${last}. The device is told when it checks in next.\n`
+      )
+    },
+  }
 }
+
+/** Its device, for people. */
+export const nameOf = ({ device }: Series): string => visible(device || 'a device without a name')
+
+const heardOf = ({ last, seenAt }: Series): string =>
+  `The server has heard of ${last} numbers, the last time ${new Date(seenAt).toISOString()}.`
 
 /** @throws Error when there is no such series, or more than one */
 export async function renameDevice(
-  ledger: OperatedLedger,
+  ledger: SeenLedger,
   database: string,
   letter: string,
   { to, collection }: Given,
-): Promise<string> {
+): Promise<Change> {
   if (!to) throw new Error('--rename needs --to, the new name of the device. Nothing was changed.')
   checkName(to)
   const found = await find(ledger, database, letter, collection)
-  await ledger.renameDevice({ ...found, device: to })
-  return (
-    `The device of series ${found.letter} of '${found.collection}' is called ${to} here from now ` +
-    'on. If it asks for another series, the name that its app gives it then counts: change that, ' +
-    'too.\n'
-  )
+  return {
+    plan:
+      `The device of series ${found.letter} of '${found.collection}' is ${nameOf(found)}, and ` +
+      `will be called ${visible(to)}. The next document stays ${nextDocument(found)}.\n`,
+    apply: async (changed) => {
+      await changed.renameDevice({ ...found, device: to })
+      return (
+        `The device of series ${found.letter} of '${found.collection}' is called ${to} here from ` +
+        'now on. If it asks for another series, the name that its app gives it then counts: ' +
+        'change that, too.\n'
+      )
+    },
+  }
 }
 
 /** @throws Error that says what a name may be */
@@ -72,12 +101,12 @@ export function checkName(name: string): void {
 
 /** @throws Error when it was not given, with what to do */
 export async function giveRange(
-  ledger: OperatedLedger,
+  ledger: SeenLedger,
   database: string,
   letter: string,
   given: Given,
-): Promise<string> {
-  const { until: validUntil, note: data } = given
+): Promise<Change> {
+  const { until: validUntil, note: data, again = false } = given
   const [from = 0, to = 0] = (/^(\d+)-(\d+)$/.exec(given.range ?? '') ?? []).slice(1).map(Number)
   if (![from, to].every(Number.isSafeInteger) || from < 1 || to < from)
     throw new Error('--give needs a --range such as 2001-3000. Nothing was changed.')
@@ -89,13 +118,27 @@ export async function giveRange(
     )
   const found = await find(ledger, database, letter, given.collection)
   const range = { from, to, validUntil, data }
-  const done = await ledger.giveRange({ ...found, range })
-  if ('refused' in done) throw new Error(`${whyNotGiven(done, found)} Nothing was changed.`)
-  return (
-    `Series ${found.letter} of '${found.collection}' has the numbers ${from} to ${to}` +
-    `${validUntil ? ` until ${validUntil}` : ''}. Its device gets them when it checks in next, ` +
-    "and uses them where its app says `ranges: 'server'`.\n"
-  )
+  const asked = { ...found, range, again }
+  const givenOr = (done: Series | RangeRefusal): Series => {
+    if (!('refused' in done)) return done
+    throw new Error(`${whyNotGiven(done, found)} Nothing was changed.`)
+  }
+  const planned = givenOr(await ledger.giveRange({ ...asked, dryRun: true }))
+  const until = validUntil ? ` until ${validUntil}` : ''
+  return {
+    plan:
+      `Series ${found.letter} of '${found.collection}', which ${nameOf(found)} has, gets the ` +
+      `numbers ${from} to ${to}${until}.\nThe next document is ${nextDocument(planned)}, where ` +
+      "its app says `ranges: 'server'`.\n",
+    apply: async (changed) => {
+      givenOr(await changed.giveRange(asked))
+      return (
+        `Series ${found.letter} of '${found.collection}' has the numbers ${from} to ${to}${until}. ` +
+        'Its device gets them when it checks in next, and uses them where its app says ' +
+        "`ranges: 'server'`.\n"
+      )
+    },
+  }
 }
 
 function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
@@ -146,7 +189,7 @@ export function signed(
 
 /** @throws Error when there is no such series, or more than one */
 export async function find(
-  ledger: OperatedLedger,
+  ledger: SeenLedger,
   database: string,
   letter: string,
   collection: string | undefined,

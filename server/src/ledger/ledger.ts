@@ -406,6 +406,8 @@ export interface SeriesGift extends CollectionKey {
   range: SeriesRange
   /** It was given before a restore, and is listed as it was. */
   again?: boolean | undefined
+  /** Changes nothing, and answers how the series would be. */
+  dryRun?: boolean | undefined
 }
 
 /** A series that exists, although the ledger has forgotten it. */

@@ -251,7 +251,7 @@ const MOST_RANGES = 100
 function giveRange(
   rows: Rows,
   grant: string,
-  { range, again = false, database }: SeriesGift,
+  { range, again = false, dryRun, database }: SeriesGift,
 ): StepResult<SeriesRow | RangeRefusal> {
   const refuse = (answer: RangeRefusal) => ({ answer, changes: {} })
   const row = rows.series.get(grant)
@@ -274,6 +274,7 @@ function giveRange(
   const ranges = [...rangesOf(row), range].sort((a, b) => a.from - b.from)
   if (ranges.length > MOST_RANGES) return refuse({ refused: 'crowded' })
   const changed: SeriesRow = { ...row, ranges: JSON.stringify(ranges) }
+  if (dryRun) return { answer: changed, changes: {} }
   return { answer: changed, changes: { series: [changed] } }
 }
 
