@@ -61,7 +61,7 @@ function statedPeriod({ period, newPeriod }: Given): { period?: string; newPerio
 
 /** What will be done, and which document comes next, for whoever has to say yes. */
 function planOf(found: Series, planned: Series): string {
-  const { letter, collection } = found
+  const { letter, collection, closed } = found
   const { last, period } = planned.handedOver!
   const ofPeriod = period && ` of ${visible(period)}`
   const heard = periodsIn(found).find((each) => each.period === period)?.last
@@ -70,6 +70,7 @@ function planOf(found: Series, planned: Series): string {
   const others = after.filter((each) => each !== stated && !isBare(each))
   const lines = [
     `Series ${letter} of '${collection}' goes from ${nameOf(found)} to ${nameOf(planned)}.`,
+    closed && `It was closed by ${visible(closed.by)}: ${visible(closed.reason)}. It goes on.`,
     `The next document${isBare(stated) ? '' : ofPeriod} is ` +
       `${nextOf(letter, highest(stated, after), isBare(stated))}.`,
     `You say that number ${last}${ofPeriod} is the last one made. The server has heard of ` +

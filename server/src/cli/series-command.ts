@@ -71,8 +71,10 @@ const COLUMNS: Column<Series>[] = [
   ],
   [
     'handed over',
-    ({ handedOver: over }) =>
-      over ? `${time(over.at)} by ${over.by}, ${over.from} to ${over.to}: ${over.reason}` : '-',
+    ({ handOvers }) =>
+      handOvers
+        .map(({ at, by, from, to, reason }) => `${time(at)} by ${by}, ${from} to ${to}: ${reason}`)
+        .join('; ') || '-',
   ],
   ['doubtful', ({ doubtful }) => (doubtful ? `${doubtful.from} to ${doubtful.to}` : '-')],
 ]

@@ -44,7 +44,7 @@ export async function closeSeries(
       ? `Series ${series} of '${collection}' is closed already, and stays as it is.\n`
       : `Series ${series} of '${collection}' ends. ${nameOf(found)} has it, and makes numbers ` +
         `without a network until it checks in.\nThe next document, ${nextDocument(found)}, is ` +
-        `not made after that. ${heardOf(found)}\n`,
+        `not made after that. ${heardOf(found)}\n${voidToken(found)}`,
     apply: async (changed) => {
       const { closed, last } = (await changed.closeSeries({
         ...found,
@@ -62,6 +62,12 @@ export async function closeSeries(
 
 /** Its device, for people. */
 export const nameOf = ({ device }: Series): string => visible(device || 'a device without a name')
+
+/** Who means a lost till need not close what another one has. */
+const voidToken = ({ handedOver }: Series): string =>
+  handedOver
+    ? `It was handed over from ${visible(handedOver.from)}, whose token is void already.\n`
+    : ''
 
 const heardOf = ({ last, seenAt }: Series): string =>
   `The server has heard of ${last} numbers, the last time ${new Date(seenAt).toISOString()}.`

@@ -65,7 +65,8 @@ export function withTold(row: SeriesRow, told: Told): SeriesRow {
   return { ...row, last, periods: storedPeriods(periods, last) }
 }
 
-const othersOf = ({ toldByOthers }: SeriesRow): SeriesPeriod[] => JSON.parse(toldByOthers)
+/** What devices have told that do not hold the series. */
+export const othersOf = ({ toldByOthers }: SeriesRow): SeriesPeriod[] => JSON.parse(toldByOthers)
 
 /**
  * The series when a device has told of its numbers that does not hold it any more.

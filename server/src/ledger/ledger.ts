@@ -371,10 +371,22 @@ export interface HandOver extends Pick<SeriesHandOver, 'to' | 'last' | 'by' | 'r
   heard: number
 }
 
+/** One as the list has it. */
+export interface PastHandOver extends HandOver {
+  /** The other device has got the series. */
+  isTaken: boolean
+  /** Numbers that `from` made, as far as was heard or stated. */
+  numbers: readonly SeriesPeriod[]
+  /** The last record of the chain of `from` that the ledger heard of. */
+  link?: (SeriesLink & { last: number }) | undefined
+  /** The series was closed before, and went on. */
+  closed?: { at: number; by: string; reason: string } | undefined
+}
+
 /**
  * Why a series was not handed over.
  *
- * - `missing`: there is no series of that letter. `closed`: it is closed.
+ * - `missing`: there is no series of that letter.
  * - `heard`: the server has heard of more. `least`: the lowest number that can be stated.
  * - `periods`: the stated period is none of those that are `known`, or nobody said one. Nothing is
  *   known: the ledger has heard of no number.
@@ -383,7 +395,7 @@ export interface HandOver extends Pick<SeriesHandOver, 'to' | 'last' | 'by' | 'r
  * - `holder`: the device has a series that is not closed.
  */
 export type HandOverRefusal =
-  | { refused: 'missing' | 'closed' | 'crowded' }
+  | { refused: 'missing' | 'crowded' }
   | { refused: 'periods'; known: string[] }
   | { refused: 'outside'; from: number; to: number }
   | { refused: 'heard'; least: number }
@@ -464,6 +476,8 @@ export interface Series extends CollectionKey {
   link: (SeriesLink & { last: number }) | undefined
   /** The last time that it was. `isTaken`: the other device has it. */
   handedOver: (HandOver & { isTaken: boolean }) | undefined
+  /** Each time that it was, the newest last. */
+  handOvers: readonly PastHandOver[]
   /** Of an authority, the lowest first. */
   ranges: readonly SeriesRange[]
 }
@@ -545,10 +559,24 @@ export interface ExplainedGrant {
 }
 
 export interface ExplainedSeries
-  extends Pick<Series, 'device' | 'last' | 'seenAt' | 'closed' | 'doubtful' | 'handedOver'> {
+  extends Pick<
+    Series,
+    | 'device'
+    | 'last'
+    | 'registeredAt'
+    | 'seenAt'
+    | 'closed'
+    | 'doubtful'
+    | 'link'
+    | 'handedOver'
+    | 'handOvers'
+  > {
   series: string
-  /** The periods in which the ledger has heard of the number. None: it has not heard of it. */
-  heard: readonly SeriesPeriod[]
+  /**
+   * The periods in which the ledger has heard of the number, and which device made it there. Empty:
+   * nobody knows which of those that had the series. None: it has not heard of the number.
+   */
+  heard: readonly (SeriesPeriod & { device: string | undefined })[]
 }
 
 /** A database, or a collection of it. */
