@@ -45,3 +45,34 @@ test('names and ranges stay closed until all that exist are listed', async () =>
   expect((await series()).stdout).not.toContain('The database was restored.')
   await ledger.close()
 })
+
+test('a range that no device would use is refused, with what to do', async () => {
+  const data = newFolder()
+  const ledger = await openLedger({ create: true, dataDir: data })
+  const key = { database: 'Shop', collection: 'receipts' }
+  const given = await ledger.claimSeries({ ...key, id: 'a', device: 'Till', name: 'T3', at: 0 })
+  const { token } = given as Extract<typeof given, { token: string }>
+  const periods = [{ period: '2001-3000', first: 2001, last: 2005 }]
+  await ledger.checkInSeries({ database: 'Shop', id: 'b', token, last: 5, periods, at: 1 })
+  const give = (...args: string[]) =>
+    runCli(['series', 'Shop', '--give', 'T3', ...args, '--data', data])
+  const refused: [string[], string][] = [
+    [['--range', '1-9'], 'Series T3 has made number 2005, and goes on above it'],
+    [['--range', '1-9', '--prefix', 'a b'], '--prefix has 1 to 20 of'],
+    [['--range', '3001-4000', '--until', '2020-12-31'], '2020-12-31 has passed'],
+  ]
+  for (const [args, message] of refused)
+    expect(await give(...args, '--yes')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(message),
+    })
+  expect((await give('--range', '1-9', '--prefix', 'SETP')).stderr).toContain(
+    'gets the numbers 1 to 9 of SETP.\nThe next document is number 1 of SETP, where',
+  )
+  expect((await give('--range', '2001-3000', '--yes')).stdout).toContain('document is T3-002006,')
+  expect((await give('--range', '1-9', '--prefix', 'SETP', '--yes')).stdout).toContain(
+    'has the numbers 1 to 9 of SETP',
+  )
+  await ledger.close()
+})

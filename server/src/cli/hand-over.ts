@@ -1,7 +1,7 @@
 /** `series --hand-over`: another device goes on with the series of a lost one. */
 import { type Terms, whyNotHandedOver } from '../http/hand-over-words.js'
 import { visible } from '../http/messages.js'
-import { periodsIn } from '../ledger/heard.js'
+import { isOfPrefix, periodsIn, rangeNamed } from '../ledger/heard.js'
 import type { HandOverRefusal, Series, SeriesPeriod } from '../ledger/ledger.js'
 import type { Change, SeenLedger } from './confirm.js'
 import { isBare, nextOf } from './next-document.js'
@@ -85,7 +85,11 @@ function planOf(found: Series, planned: Series): string {
 
 /** Without a period the next number is above all. */
 const highest = (stated: SeriesPeriod, all: readonly SeriesPeriod[]): SeriesPeriod =>
-  isBare(stated) ? all.reduce((a, b) => (b.last > a.last ? b : a), stated) : stated
+  isBare(stated)
+    ? all
+        .filter((each) => isOfPrefix(rangeNamed(stated) ?? {})(rangeNamed(each) ?? {}))
+        .reduce((a, b) => (b.last > a.last ? b : a), stated)
+    : stated
 
 /** How many periods the plan names at most. */
 const MOST_NAMED = 5

@@ -1,6 +1,6 @@
 /** Which document a series makes next, as the package itself writes it: `T3-2026-000132`. */
 import { visible } from '../http/messages.js'
-import { periodsIn, rangeNamed } from '../ledger/heard.js'
+import { isOfPrefix, periodsIn, rangeNamed } from '../ledger/heard.js'
 import type { Series, SeriesPeriod } from '../ledger/ledger.js'
 
 const DIGITS = 6
@@ -23,10 +23,13 @@ export function nextDocument(series: Series): string {
   const { letter, ranges } = series
   const periods = periodsIn(series)
   const newest = periods.at(-1)
-  if (ranges.length > 0) {
-    const above = Math.max(0, ...periods.map(({ last }) => last))
-    const range = ranges.find(({ to }) => to > above)
-    if (range) return textOf(letter, Math.max(range.from, above + 1), '')
+  const isBegun = newest && rangeNamed(newest)
+  const begun = ranges.findIndex((each) => isBegun && isOfPrefix(isBegun)(each))
+  for (const { from, to, prefix } of ranges.slice(Math.max(0, begun))) {
+    const ofPrefix = periods.filter((each) => isOfPrefix({ prefix })(rangeNamed(each) ?? {}))
+    const number = Math.max(from - 1, ...ofPrefix.map(({ last }) => last)) + 1
+    if (number > to) continue
+    return prefix ? `number ${number} of ${prefix}` : textOf(letter, number, '')
   }
   return newest ? nextOf(letter, newest) : `its first one, such as ${textOf(letter, 1, '')}`
 }

@@ -30,6 +30,7 @@ export const seriesCommand = (): Command =>
     .option('--no-period', 'it has none: for a series of which the server has heard no number')
     .option('--give <letter>', 'this series gets a range of numbers that an authority gave')
     .option('--range <numbers>', 'which: 2001-3000')
+    .option('--prefix <text>', 'what stands before them: numbers of another prefix begin anew')
     .option('--until <day>', 'the last day on which they are made: 2027-12-31')
     .option('--note <text>', 'what comes with each of them, such as what the authority calls them')
     .option('--exists <letter>', 'after a restore: this series was given after the backup')
@@ -82,8 +83,8 @@ const COLUMNS: Column<Series>[] = [
 const periodText = ({ period, first, last }: SeriesPeriod): string =>
   `${period && `${period}: `}${first} to ${last}`
 
-const rangeText = ({ from, to, validUntil }: SeriesRange): string =>
-  `${from} to ${to}${validUntil ? ` until ${validUntil}` : ''}`
+const rangeText = ({ from, to, prefix, validUntil }: SeriesRange): string =>
+  `${prefix ? `${prefix} ` : ''}${from} to ${to}${validUntil ? ` until ${validUntil}` : ''}`
 
 const UNLISTED =
   'The database was restored. It gives no name of a series and no range until you have listed ' +

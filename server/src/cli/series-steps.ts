@@ -2,17 +2,21 @@
 import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, LIMITS, visible } from '../http/messages.js'
+import { PREFIX } from '../http/operated.js'
 import { seriesKey } from '../ledger/collections.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { Change, SeenLedger } from './confirm.js'
 import { nextDocument } from './next-document.js'
 
+const DAY_MS = 86_400_000
+
 export interface Given {
   close?: string
   handOver?: string
   give?: string
   range?: string
+  prefix?: string
   until?: string
   note?: string
   rename?: string
@@ -112,25 +116,31 @@ export async function giveRange(
   letter: string,
   given: Given,
 ): Promise<Change> {
-  const { until: validUntil, note: data, again = false } = given
+  const { until: validUntil, note: data, prefix, again = false } = given
   const [from = 0, to = 0] = (/^(\d+)-(\d+)$/.exec(given.range ?? '') ?? []).slice(1).map(Number)
   if (![from, to].every(Number.isSafeInteger) || from < 1 || to < from)
     throw new Error('--give needs a --range such as 2001-3000. Nothing was changed.')
   if (validUntil !== undefined && !z.iso.date().safeParse(validUntil).success)
     throw new Error('--until is a day, such as 2027-12-31. Nothing was changed.')
+  // Somewhere it is still yesterday.
+  const yesterday = new Date(Date.now() - DAY_MS).toISOString()
+  if (validUntil !== undefined && validUntil < yesterday.slice(0, 10) && !again)
+    throw new Error(`--until: ${validUntil} has passed, and no number would be made.`)
+  if (prefix !== undefined && !PREFIX.test(prefix))
+    throw new Error('--prefix has 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /. Nothing was changed.')
   if (data !== undefined && !isNote(data, LIMITS.nameBytes))
     throw new Error(
       `--note has up to ${LIMITS.nameBytes} bytes of UTF-8, without control characters.`,
     )
   const found = await find(ledger, database, letter, given.collection)
-  const range = { from, to, validUntil, data }
+  const range = { from, to, prefix, validUntil, data }
   const asked = { ...found, range, again }
   const givenOr = (done: Series | RangeRefusal): Series => {
     if (!('refused' in done)) return done
     throw new Error(`${whyNotGiven(done, found)} Nothing was changed.`)
   }
   const planned = givenOr(await ledger.giveRange({ ...asked, dryRun: true }))
-  const until = validUntil ? ` until ${validUntil}` : ''
+  const until = `${prefix ? ` of ${prefix}` : ''}${validUntil ? ` until ${validUntil}` : ''}`
   return {
     plan:
       `Series ${found.letter} of '${found.collection}', which ${nameOf(found)} has, gets the ` +
@@ -160,6 +170,12 @@ function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
       return (
         `Series ${refusal.letter} has the numbers ${refusal.from} to ${refusal.to}, and a number ` +
         'is given once.'
+      )
+    case 'below':
+      return (
+        `Series ${letter} has made number ${refusal.last}, and goes on above it: it would make ` +
+        'none of these. Give higher numbers, or give these to another series. If they have ' +
+        'another prefix than the ones before, say it with --prefix.'
       )
     case 'crowded':
       return `Series ${letter} has as many ranges as the server keeps.`

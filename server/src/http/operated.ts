@@ -10,6 +10,9 @@ import { LEDGER_NAME } from '../ledger/name.js'
 import { MOST_LISTED } from '../ledger/series-pages.js'
 import { text } from './messages.js'
 
+/** As it stands in the name of a range: `SETP:1-1000`. */
+export const PREFIX = /^[A-Za-z0-9._/-]{1,20}$/
+
 const nothing = z.strictObject({})
 const name = z.string().regex(SERIES_NAME)
 const series = { collection: z.string().min(1), letter: z.string().min(1) }
@@ -70,6 +73,7 @@ export const OPERATED = checksOf({
       .strictObject({
         from: z.int().min(1),
         to: z.int().min(1),
+        prefix: z.string().regex(PREFIX).optional(),
         validUntil: z.iso.date().optional(),
         data: text(LIMITS.nameBytes).optional(),
       })

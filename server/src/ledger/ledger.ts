@@ -405,6 +405,8 @@ export type HandOverRefusal =
 export interface SeriesRange {
   from: number
   to: number
+  /** What stands before them. Numbers of two prefixes are different numbers. Default: nothing. */
+  prefix?: string | undefined
   /** The last day on which they are made: `2027-12-31`. */
   validUntil?: string | undefined
   /** What the authority calls the range. */
@@ -433,11 +435,13 @@ export interface SeriesNote extends CollectionKey {
 /**
  * Why a range was not given. `overlap`: that series has a range with some of its numbers. `heard`:
  * that series has made some of them, as the ledger was told. `crowded`: the series has as many
- * ranges as the ledger keeps. `restored`, `unlisted`: since a restore, nobody has raised the floors,
+ * ranges as the ledger keeps. `below`: it has made a higher number, and would make none of these.
+ * `restored`, `unlisted`: since a restore, nobody has raised the floors,
  * or said which series and ranges exist.
  */
 export type RangeRefusal =
   | { refused: 'missing' | 'closed' | 'crowded' | 'restored' | 'unlisted' }
+  | { refused: 'below'; last: number }
   | { refused: 'overlap' | 'heard'; letter: string; from: number; to: number }
 
 export interface SeriesClosing extends CollectionKey {
@@ -478,7 +482,7 @@ export interface Series extends CollectionKey {
   handedOver: (HandOver & { isTaken: boolean }) | undefined
   /** Each time that it was, the newest last. */
   handOvers: readonly PastHandOver[]
-  /** Of an authority, the lowest first. */
+  /** Of an authority, in the order in which they are used: of each prefix the lowest first. */
   ranges: readonly SeriesRange[]
 }
 

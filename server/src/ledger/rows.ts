@@ -133,7 +133,7 @@ export interface SeriesRow extends CollectionKey {
   link: string | null
   /** JSON: `StoredHandOver[]`, oldest first. */
   handOvers: string
-  /** JSON: `SeriesRange[]`, the lowest first. */
+  /** JSON: `SeriesRange[]`, in the order in which they are used. */
   ranges: string
 }
 
