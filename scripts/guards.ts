@@ -750,7 +750,7 @@ export const GUARDS: Guard[] = [
     'server/ledger/rules',
     'const row = stored',
   ),
-  guard('H28 a hand-over is shown before it is done', 'server/hand-over-command'),
+  guard('H28 what a command would do is shown before it is done', 'server/hand-over-command'),
   guard(
     'H28 who had a series does not get it handed over',
     'server/ledger/rules',

@@ -682,7 +682,12 @@ describe('series', () => {
         code: 1,
         stderr: expect.stringContaining(message),
       })
-    expect((await run(...stolen, '--collection', 'Receipts')).stdout).toBe(
+    const unsaid = await run(...stolen, '--collection', 'Receipts')
+    expect([unsaid.code, unsaid.stdout]).toEqual([1, ''])
+    expect(unsaid.stderr).toMatch(
+      /^Series A of 'receipts' ends\. Till 3 has it, .*\nThe next document, its first one, such as A-000001, is not made .*\nNothing was changed\. To do it, add --yes\.\n$/,
+    )
+    expect((await run(...stolen, '--collection', 'Receipts', '--yes')).stdout).toContain(
       "Series A of 'receipts' is closed, by anna: the till was stolen. The server has heard of " +
         'numbers up to 0. The device is told when it checks in next.\n',
     )
@@ -692,7 +697,6 @@ describe('series', () => {
       [['--hand-over', 'A', '--to', 'Till 4'], '--hand-over needs a --reason'],
       [[...over, '--collection', 'bills'], '--last, the last number that was made'],
       [[...over, '--last', '0'], 'a whole number from 1'],
-      [[...over, '--last', '7', '--collection', 'receipts'], 'a closed series never goes on'],
     ]
     for (const [args, message] of notOver)
       expect(await run(...args)).toMatchObject({
@@ -710,8 +714,11 @@ describe('series', () => {
     expect((await run()).stdout).toMatch(/bills .* by anna, Till 3 to Till 4: stolen +-\n/)
     const give = ['--give', 'A', '--collection', 'bills']
     const until = ['--until', '2027-12-31']
-    expect((await run(...give, '--range', '2001-3000', ...until)).stdout).toBe(
-      "Series A of 'bills' has the numbers 2001 to 3000 until 2027-12-31. Its device gets them " +
+    const plan = (await run(...give, '--range', '2001-3000', ...until)).stderr
+    expect(plan).toContain('The next document is A-002001, ')
+    expect(plan).toContain('Nothing was changed. To do it, add --yes.')
+    expect((await run(...give, '--range', '2001-3000', ...until, '--yes')).stdout).toContain(
+      "\nSeries A of 'bills' has the numbers 2001 to 3000 until 2027-12-31. Its device gets them " +
         "when it checks in next, and uses them where its app says `ranges: 'server'`.\n",
     )
     const notGiven: [string[], string][] = [
@@ -733,7 +740,8 @@ describe('series', () => {
     expect((await run()).stdout).toMatch(/bills .* 2001 to 3000 until 2027-12-31 /)
     const rename = ['--rename', 'A', '--collection', 'receipts']
     expect((await run(...rename)).stderr).toContain('--rename needs --to, the new name')
-    expect((await run(...rename, '--to', 'Till 7')).stdout).toContain('is called Till 7 here')
+    expect((await run(...rename, '--to', 'Till 7')).stderr).toContain('The next document stays ')
+    expect((await run(...rename, '--to', 'Till 7', '--yes')).stdout).toContain('called Till 7 here')
     expect((await run()).stdout).toMatch(/receipts .* Till 7 /)
     expect(await server.stop()).toBe(0)
   })
@@ -800,11 +808,18 @@ describe('status and raise-floor', () => {
     expect(header).toMatch(/^database +collection +max +outstanding +free +grants +last claim$/)
     expect(row).toMatch(/^shop +orders +32 +32 +0 +1 +\d{4}-\S+Z$/)
     expect(rest).toBe('')
-    expect(
-      (await runCli(['raise-floor', 'Shop', 'orders', '5000', '--data', data])).stdout,
-    ).toContain("'orders' of Shop goes on at 5001")
+    const raise = (...args: string[]) =>
+      runCli(['raise-floor', 'Shop', 'orders', ...args, '--data', data])
+    expect(await raise('5000')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        "'orders' of Shop grants nothing up to 5000 any more.\n" +
+        'Nothing was changed. To do it, add --yes.\n',
+    })
+    expect((await raise('5000', '--yes')).stdout).toContain("'orders' of Shop goes on at 5001")
     expect(await (await fetch(server.url + NEXT)).json()).toMatchObject({ Low: 5001 })
-    expect(await runCli(['raise-floor', 'Shop', 'orders', '100', '--data', data])).toMatchObject({
+    expect(await raise('100', '--yes')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('is at 5032 already'),
     })
@@ -857,7 +872,7 @@ describe('status and raise-floor', () => {
     expect(refused).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        'It would be shop: 1 collections with 32 numbers in grants, and 0 identities',
+        'This drops shop: 1 collections with 32 numbers in grants, and 0 identities',
       ),
     })
     expect(missing).toMatchObject({
@@ -898,8 +913,13 @@ describe('follow', () => {
     const data = newFolder()
     await (await openLedger({ create: true, dataDir: data })).close()
     const follow = (name: string) =>
-      runCli(['follow', 'Shop', '--name', name, '--above', '500', '--data', data])
+      runCli(['follow', 'Shop', '--name', name, '--above', '500', ...yes, '--data', data])
+    const yes: string[] = []
     expect((await follow('Shop')).stderr).toContain("'Shop' is no name of a ledger")
+    expect((await follow(OTHER)).stderr).toMatch(
+      /^Shop goes on in the place of .*\nNothing was changed\. To do it, add --yes\.\n$/,
+    )
+    yes.push('--yes')
     const { stdout } = await follow(OTHER)
     expect(stdout).toContain(`Shop follows ${OTHER}.`)
     expect(stdout).toContain('new ones begin at 501')

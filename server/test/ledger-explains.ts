@@ -116,9 +116,10 @@ export function describeExplains(promise: Promises): void {
     const where = (number: number, series?: string, period?: string) =>
       ledger.explain({ database, collection: 'Receipts', number, series, period })
     const closed = { at: AT + 2, by: 'anna', reason: 'stolen' }
-    const t3 = { series: 'T3', device: 'Till 3', last: 7, seenAt: AT + 1, closed }
-    const a = { series: 'A', device: 'Till 1', last: 7, seenAt: AT + 1, closed: undefined }
-    const heardOfA = [{ period: '', first: 1, last: 7 }]
+    const times = { registeredAt: AT, seenAt: AT + 1 }
+    const t3 = { series: 'T3', device: 'Till 3', last: 7, ...times, handOvers: [], closed }
+    const a = { series: 'A', device: 'Till 1', last: 7, ...times, handOvers: [] }
+    const heardOfA = [{ period: '', first: 1, last: 7, device: 'Till 1' }]
     expect(await where(4)).toEqual({
       database,
       collection: 'receipts',
@@ -126,7 +127,7 @@ export function describeExplains(promise: Promises): void {
       grants: [],
       series: [
         { ...a, heard: heardOfA, doubtful: undefined },
-        { ...t3, heard: [periods[1]], doubtful: undefined },
+        { ...t3, heard: [{ ...periods[1], device: 'Till 3' }], doubtful: undefined },
       ],
     })
     expect((await where(40, 'T3')).series).toMatchObject([{ ...t3, heard: [periods[0]] }])

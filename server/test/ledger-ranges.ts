@@ -70,6 +70,57 @@ export function describeRanges(promise: Promises): void {
     expect(await give('B', { from: 2001, to: 2002 })).toEqual(refused)
   })
 
+  promise('numbers below the last one, which nobody would make, are not given', async (bench) => {
+    const { a, claim, tell, give } = await twoTills(bench)
+    await give('A', { from: 2001, to: 3000 })
+    const next = await tell(a, 5, [{ period: '2001-3000', first: 2001, last: 2005 }])
+    const below = { refused: 'below', last: 2005 }
+    expect(await give('A', { from: 1, to: 9 })).toEqual(below)
+    expect(await give('A', { from: 1_500, to: 2_000 })).toEqual(below)
+    expect(await give('B', { from: 1, to: 9 })).toMatchObject({ letter: 'B' })
+    expect(await give('A', { from: 3001, to: 3100 })).toMatchObject({ letter: 'A' })
+    // Of a year, or of a lost copy: the device goes on above all of its numbers.
+    await tell(next, 6, [{ period: '2026', first: 9000, last: 9000 }])
+    expect(await give('A', { from: 8_000, to: 8_999 })).toEqual({ refused: 'below', last: 9000 })
+    await claim()
+    expect(await give('C', { from: 8_000, to: 8_999 })).toMatchObject({ letter: 'C' })
+  })
+
+  promise(
+    'numbers of another prefix begin anew, in the order in which they came',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { a, b, tell, checkIn, give } = await twoTills(bench)
+      const first = { from: 1, to: 1_000, prefix: 'SETP', validUntil: '2027-06-30' }
+      const second = { from: 1, to: 500, prefix: 'FEA' }
+      await give('A', first)
+      const next = await tell(a, 1_000, [{ period: 'SETP:1-1000', first: 1, last: 1_000 }])
+      expect(await give('A', { ...first, from: 1_000, to: 2_000 })).toMatchObject({
+        refused: 'overlap',
+      })
+      expect(await give('A', second)).toMatchObject({ ranges: [first, second] })
+      const third = { from: 1_001, to: 2_000, prefix: 'SETP' }
+      expect(await give('A', third)).toMatchObject({ ranges: [first, third, second] })
+      expect(await give('B', { ...second, to: 9 })).toMatchObject({
+        refused: 'overlap',
+        letter: 'A',
+      })
+      expect(await checkIn(next)).toMatchObject({ ranges: [first, third, second] })
+      await tell(b, 3, [{ period: 'NEW:1-99', first: 1, last: 3 }])
+      expect(await give('A', { from: 50, to: 60, prefix: 'NEW' })).toEqual({
+        refused: 'heard',
+        letter: 'B',
+        from: 1,
+        to: 99,
+      })
+      expect(await give('B', { from: 1, to: 99, prefix: 'NEW' })).toMatchObject({ letter: 'B' })
+      const over = { to: 'Till 4', last: 1_000, period: 'SETP:1-1000', ...DONE }
+      expect(
+        await ledger.handOverSeries({ ...RECEIPTS, database, letter: 'A', ...over }),
+      ).toMatchObject({ last: 1_000 })
+    },
+  )
+
   promise(
     'of four gifts at once, by four servers, that overlap three are refused',
     async (bench) => {

@@ -180,6 +180,7 @@ export function describeSeries(promise: Promises): void {
           doubtful: undefined,
           link: undefined,
           handedOver: undefined,
+          handOvers: [],
           ranges: [],
         },
       ])

@@ -185,6 +185,11 @@ export interface SeriesAnswer {
 interface SeriesRange {
   from: number
   to: number
+  /**
+   * What stands before them. Numbers of two prefixes are different numbers: the period of this range
+   * is called `SETP:1-1000`.
+   */
+  prefix?: string | undefined
   /** The last day on which they are made: `2027-12-31`. */
   validUntil?: string | undefined
   /** What the authority calls the range. */
@@ -306,6 +311,16 @@ export interface SeriesHandOverRequest extends SeriesCloseRequest {
   dryRun?: boolean | undefined
 }
 
+/** With what stays of the device that had the series. */
+interface ListedHandOver extends SeriesHandedOver {
+  taken: boolean
+  /** Numbers that it made, as far as was heard or stated. */
+  numbers: SeriesPeriod[]
+  link?: SeriesLink & { last: number }
+  /** The series was closed before, and went on. */
+  closed?: SeriesClosed
+}
+
 export interface ListedSeries {
   collection: string
   series: string
@@ -323,6 +338,8 @@ export interface ListedSeries {
   link?: SeriesLink & { last: number }
   /** The last time that it was. `taken`: the other device has it. */
   handedOver?: SeriesHandedOver & { taken: boolean }
+  /** Each time that it was, the newest last. */
+  handOvers?: ListedHandOver[]
   /** Of an authority, the lowest first. */
   ranges?: SeriesRange[]
 }
@@ -349,8 +366,9 @@ export interface ExplainAnswer {
     returned: boolean
     usedTo?: number
   }[]
-  series: (Omit<ListedSeries, 'collection' | 'periods' | 'registered' | 'link'> & {
-    heard: SeriesPeriod[]
+  series: (Omit<ListedSeries, 'collection' | 'periods'> & {
+    /** `device` made it. Absent: nobody knows which of those that had the series. */
+    heard: (SeriesPeriod & { device?: string | undefined })[]
   })[]
   /** The collection has more series, which were not looked at. */
   more?: true

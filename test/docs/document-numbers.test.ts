@@ -72,7 +72,7 @@ test('a range is given, and after a restore again, to the series that had it', a
   const shell = await shellAfter(async (ledger) => {
     await begin(ledger, 'T3', 'Till 3')
   })
-  await shell.run([give!])
+  await shell.run([`${give} --yes`])
 
   const restored = await shellAfter(async (ledger) => {
     await begin(ledger, 'T4', 'Till 4')
@@ -81,5 +81,5 @@ test('a range is given, and after a restore again, to the series that had it', a
   expect(await restored.said(again!.replace('T3', 'T4'))).toContain(
     'Series T3 has numbers from 2001 to 3000, as the server was told',
   )
-  await restored.run([again!])
+  await restored.run([`${again} --yes`])
 })

@@ -2,7 +2,10 @@
 import type { OperatedLedger } from '../http/operated.js'
 import type { Series, SeriesPlace } from '../ledger/ledger.js'
 
-export async function allSeries(ledger: OperatedLedger, database: string): Promise<Series[]> {
+export async function allSeries(
+  ledger: Pick<OperatedLedger, 'seriesPage'>,
+  database: string,
+): Promise<Series[]> {
   const all: Series[] = []
   for (let after: SeriesPlace | undefined; ; ) {
     const { series, next } = await ledger.seriesPage({ database, after })

@@ -1,32 +1,20 @@
-/**
- * The command `drop`: forgets a database, or a collection of it. It does nothing without `--yes`.
- */
-
+/** The command `drop`: forgets a database, or a collection of it. */
 import type { Command } from 'commander'
-import type { OperatedLedger } from '../http/operated.js'
 import { isOf } from '../ledger/operation.js'
 import { allSeries } from './all-series.js'
-import { operatedCommand } from './flags.js'
+import type { Change, SeenLedger } from './confirm.js'
+import { changingCommand } from './flags.js'
 import { operate } from './ledger-commands.js'
 
 export const dropCommand = (): Command =>
-  operatedCommand(
+  changingCommand(
     'drop',
     'Forget a database or a collection. Devices lose the numbers that they hold of it.',
   )
     .argument('<database>')
     .argument('[collection]')
-    .option('--yes', 'do it, instead of saying only what would go')
-    .action(
-      (
-        database: string,
-        collection: string | undefined,
-        { yes }: { yes?: boolean },
-        command: Command,
-      ) =>
-        operate(command, database, (ledger) =>
-          drop(ledger, { database, collection }, yes === true),
-        ),
+    .action((database: string, collection: string | undefined, _, command: Command) =>
+      operate(command, database, (ledger) => drop(ledger, { database, collection })),
     )
 
 interface Named {
@@ -34,8 +22,8 @@ interface Named {
   collection: string | undefined
 }
 
-/** @throws Error when there is nothing of that name, a series is open, or nobody said yes */
-async function drop(ledger: OperatedLedger, named: Named, isConfirmed: boolean): Promise<string> {
+/** @throws Error when there is nothing of that name, or a series is open */
+async function drop(ledger: SeenLedger, named: Named): Promise<Change> {
   const { database, collection } = named
   const what = collection === undefined ? database : `'${collection}' of ${database}`
   const isDropped = isOf(database.toLowerCase(), collection?.toLowerCase())
@@ -62,15 +50,17 @@ async function drop(ledger: OperatedLedger, named: Named, isConfirmed: boolean):
   const size =
     `${found.length} collections with ${numbers} numbers in grants, ` +
     `and ${identities.length} identities`
-  if (!isConfirmed)
-    throw new Error(
-      `Nothing was dropped. It would be ${what}: ${size}. Devices that hold numbers of it lose ` +
-        'them at their next check-in. To drop it, add --yes.',
-    )
-  await ledger.drop({ database, collection, at: Date.now() })
-  return (
+  const done =
     `Dropped ${what}: ${size}. If somebody claims under the name again, numbers go on above ` +
     'all that were ever granted.' +
     (isStopped ? ' It was restored from a backup: before that, raise its floors.\n' : '\n')
-  )
+  return {
+    plan:
+      `This drops ${what}: ${size}. Devices that hold numbers of it lose them at their next ` +
+      'check-in.\n',
+    apply: async (changed) => {
+      await changed.drop({ database, collection, at: Date.now() })
+      return done
+    },
+  }
 }

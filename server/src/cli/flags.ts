@@ -43,6 +43,13 @@ export const operatedCommand = (name: string, description: string): Command =>
       'in HILO_OPERATOR_TOKEN',
   )
 
+/** One that changes a ledger: it shows first what it would do. */
+export const changingCommand = (name: string, description: string): Command =>
+  operatedCommand(name, description).option(
+    '--yes',
+    'do it. Without this it says what it would do, and asks at the terminal',
+  )
+
 /** The flag of a setting, and its variable. */
 export function flagOf(name: SettingName): Option {
   const { value, bare, says, default: otherwise }: Setting = SETTINGS[name]

@@ -5,8 +5,9 @@
 import type { Command } from 'commander'
 import { LEDGER_NAME } from '../ledger/name.js'
 import { checked, databaseName } from '../ledger/options.js'
-import { operatedCommand, readNumber } from './flags.js'
+import { changingCommand, readNumber } from './flags.js'
 import { operate } from './ledger-commands.js'
+import { CLOSED_NAMES } from './raise-floor-command.js'
 
 interface Flags {
   name: string
@@ -14,7 +15,7 @@ interface Flags {
 }
 
 export const followCommand = (): Command =>
-  operatedCommand('follow', 'Go on in the place of a ledger that is lost, above all it granted.')
+  changingCommand('follow', 'Go on in the place of a ledger that is lost, above all it granted.')
     .argument('<database>')
     .requiredOption('--name <name>', 'of the lost ledger, as the message of a device says it')
     .requiredOption('--above <number>', 'no collection of it had a higher number', readNumber)
@@ -28,12 +29,21 @@ export const followCommand = (): Command =>
         async (ledger) => {
           if ((await ledger.readName()) === name)
             throw new Error(`${name} is the name of this ledger. Nothing was changed.`)
-          const { collections, floor } = await ledger.follow({ database, name, above })
-          return (
-            `${database} follows ${name}. ${collections} collections go on ${above} above where ` +
-            `they were; new ones begin at ${floor + 1}. A device that holds numbers of ${name} ` +
-            `goes on here with its next request, unless it has one above ${above}.\n`
-          )
+          return {
+            plan:
+              `${database} goes on in the place of ${name}. Each of its collections goes on ` +
+              `${above} above where it is. If ${name} granted a higher number than ${above}, that ` +
+              'number comes twice.\n',
+            apply: async (changed) => {
+              const { collections, floor } = await changed.follow({ database, name, above })
+              return (
+                `${database} follows ${name}. ${collections} collections go on ${above} above ` +
+                `where they were; new ones begin at ${floor + 1}. A device that holds numbers of ` +
+                `${name} goes on here with its next request, unless it has one above ${above}.\n` +
+                CLOSED_NAMES
+              )
+            },
+          }
         },
         true,
       )

@@ -1,22 +1,19 @@
-/**
- * `series --hand-over`: another device goes on with the series of a lost one. Guarantees that
- * somebody has seen which document comes next before anything is changed.
- */
+/** `series --hand-over`: another device goes on with the series of a lost one. */
 import { type Terms, whyNotHandedOver } from '../http/hand-over-words.js'
 import { visible } from '../http/messages.js'
-import type { OperatedLedger } from '../http/operated.js'
-import { periodsIn, rangeNamed } from '../ledger/heard.js'
-import type { Series, SeriesPeriod } from '../ledger/ledger.js'
-import { isConfirmed } from './confirm.js'
-import { checkName, find, type Given, signed } from './series-steps.js'
+import { isOfPrefix, periodsIn, rangeNamed } from '../ledger/heard.js'
+import type { HandOverRefusal, Series, SeriesPeriod } from '../ledger/ledger.js'
+import type { Change, SeenLedger } from './confirm.js'
+import { isBare, nextOf } from './next-document.js'
+import { checkName, find, type Given, nameOf, signed } from './series-steps.js'
 
-/** @throws Error when it was not handed over, with what to do */
+/** @throws Error when it cannot be handed over, with what to do */
 export async function handOverSeries(
-  ledger: OperatedLedger,
+  ledger: SeenLedger,
   database: string,
   letter: string,
   given: Given,
-): Promise<string> {
+): Promise<Change | string> {
   const { reason, by } = signed('--hand-over', given)
   const { to, last } = given
   if (!to || last === undefined)
@@ -28,23 +25,16 @@ export async function handOverSeries(
   const stated = statedPeriod(given)
   const found = await find(ledger, database, letter, given.collection)
   const asked = { ...found, to, last, ...stated, by, reason, at: Date.now() }
-  const handOver = async (dryRun: boolean): Promise<Series> => {
-    const done = await ledger.handOverSeries({ ...asked, dryRun })
+  const handedOver = (done: Series | HandOverRefusal): Series => {
     if (!('refused' in done)) return done
     throw new Error(`${whyNotHandedOver(done, asked, FLAGS)} Nothing was changed.`)
   }
-  const planned = await handOver(true)
+  const planned = handedOver(await ledger.handOverSeries({ ...asked, dryRun: true }))
   if (planned.handedOver?.at === found.handedOver?.at) return doneBefore(found)
-  const plan = planOf(found, planned)
-  // guard: H28 a hand-over is shown before it is done
-  if (given.yes) process.stdout.write(plan)
-  else if (!(await isConfirmed(plan, 'Is this right?')))
-    throw new Error(
-      process.stdin.isTTY
-        ? 'Nothing was changed.'
-        : `${plan}Nothing was changed. To do it, add --yes.`,
-    )
-  return told(found, await handOver(false))
+  return {
+    plan: planOf(found, planned),
+    apply: async (changed) => told(found, handedOver(await changed.handOverSeries(asked))),
+  }
 }
 
 const FLAGS: Terms = {
@@ -69,11 +59,9 @@ function statedPeriod({ period, newPeriod }: Given): { period?: string; newPerio
   return named === false ? { period: '' } : { period: named, newPeriod: newPeriod !== undefined }
 }
 
-const nameOf = ({ device }: Series): string => visible(device || 'a device without a name')
-
 /** What will be done, and which document comes next, for whoever has to say yes. */
 function planOf(found: Series, planned: Series): string {
-  const { letter, collection } = found
+  const { letter, collection, closed } = found
   const { last, period } = planned.handedOver!
   const ofPeriod = period && ` of ${visible(period)}`
   const heard = periodsIn(found).find((each) => each.period === period)?.last
@@ -82,6 +70,7 @@ function planOf(found: Series, planned: Series): string {
   const others = after.filter((each) => each !== stated && !isBare(each))
   const lines = [
     `Series ${letter} of '${collection}' goes from ${nameOf(found)} to ${nameOf(planned)}.`,
+    closed && `It was closed by ${visible(closed.by)}: ${visible(closed.reason)}. It goes on.`,
     `The next document${isBare(stated) ? '' : ofPeriod} is ` +
       `${nextOf(letter, highest(stated, after), isBare(stated))}.`,
     `You say that number ${last}${ofPeriod} is the last one made. The server has heard of ` +
@@ -94,22 +83,13 @@ function planOf(found: Series, planned: Series): string {
   return `${lines.filter(Boolean).join('\n')}\n`
 }
 
-/** Is there no period in the text of its numbers? */
-const isBare = (each: SeriesPeriod): boolean => each.period === '' || rangeNamed(each) !== undefined
-
 /** Without a period the next number is above all. */
 const highest = (stated: SeriesPeriod, all: readonly SeriesPeriod[]): SeriesPeriod =>
-  isBare(stated) ? all.reduce((a, b) => (b.last > a.last ? b : a), stated) : stated
-
-const DIGITS = 6
-
-/** As the package itself writes it. */
-function nextOf(letter: string, mark: SeriesPeriod, isWithout = isBare(mark)): string {
-  const { period, last } = mark
-  if (rangeNamed(mark)?.to === last) return `the first one of a range above ${last}`
-  const number = String(last + 1).padStart(DIGITS, '0')
-  return visible([letter, ...(isWithout ? [] : [period]), number].join('-'))
-}
+  isBare(stated)
+    ? all
+        .filter((each) => isOfPrefix(rangeNamed(stated) ?? {})(rangeNamed(each) ?? {}))
+        .reduce((a, b) => (b.last > a.last ? b : a), stated)
+    : stated
 
 /** How many periods the plan names at most. */
 const MOST_NAMED = 5

@@ -11,7 +11,8 @@ import { openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
 import type { Settings } from '../settings.js'
 import { refuseMissing, refuseOlder } from '../sql/schema.js'
-import { operatedCommand, readNumber, urlOf, withSettings } from './flags.js'
+import { type Change, confirmed, type SeenLedger } from './confirm.js'
+import { changingCommand, operatedCommand, readNumber, urlOf, withSettings } from './flags.js'
 import { placeIn, versionAt } from './place.js'
 import { remoteLedger } from './remote-ledger.js'
 
@@ -32,19 +33,27 @@ export const statusCommand = (): Command =>
       }),
     )
 
+/** Resolves with what is printed, or with what is to be changed. */
+type Step = (ledger: SeenLedger, settings: Settings) => Promise<string | Change>
+
+async function answer(
+  command: Command,
+  ledger: OperatedLedger,
+  done: string | Change,
+): Promise<void> {
+  const yes = command.getOptionValue('yes') === true
+  process.stdout.write(typeof done === 'string' ? done : await confirmed(done, ledger, yes))
+}
+
 /**
- * Opens the ledger, prints what `step` resolves with, closes it.
+ * Opens the ledger, takes a step, closes it.
  * @param isBound opens the counters of bound collections, too, which may be unusable
  */
-const report = (
-  command: Command,
-  step: (ledger: Ledger, settings: Settings) => Promise<string>,
-  isBound = false,
-): Promise<void> =>
+const report = (command: Command, step: Step, isBound: boolean): Promise<void> =>
   withSettings(command, async ({ collections, ...settings }) => {
     const ledger = await openExisting(isBound ? { ...settings, collections } : settings)
     try {
-      process.stdout.write(await step(ledger, settings))
+      await answer(command, ledger, await step(ledger, settings))
     } finally {
       await ledger.close()
     }
@@ -54,14 +63,15 @@ const report = (
 export async function operate(
   command: Command,
   database: string | undefined,
-  step: (ledger: OperatedLedger, settings: Settings) => Promise<string>,
+  step: Step,
   isBound = false,
 ): Promise<void> {
   const url = urlOf(command)
   if (url === undefined) return report(command, step, isBound)
   if (database === undefined)
     throw new Error('--url needs the name of a database, as in: status Shop --url …')
-  process.stdout.write(await step(remoteLedger(url, database), {}))
+  const ledger = remoteLedger(url, database)
+  await answer(command, ledger, await step(ledger, {}))
 }
 
 /** Opens a ledger that exists. A mistyped folder or database does not become a new one. */
@@ -133,27 +143,25 @@ export const explainCommand = (): Command =>
     )
 
 export const renewSecretCommand = (): Command =>
-  operatedCommand('renew-secret', 'Give a ledger a new secret: a test copy, or after a leak.')
+  changingCommand('renew-secret', 'Give a ledger a new secret: a test copy, or after a leak.')
     .argument('[database]', 'with --url: of a Worker, where each database has its own')
-    .option('--yes', 'do it, instead of saying only what it means')
-    .action((database: string | undefined, { yes }: { yes?: boolean }, command: Command) =>
-      operate(command, database, async (ledger) => {
-        if (!yes)
-          throw new Error(
-            'Nothing was changed. With a new secret, a ledger knows none of the grant tokens ' +
-              'that it has signed. That is right for a copy that serves other devices, such as a ' +
-              'test copy: its tokens then stop no database of the original. It is right, too, if ' +
-              'a backup got into wrong hands: whoever has it can sign tokens. Otherwise it is ' +
-              'wrong for a ledger that goes on serving its devices, also after a restore: it ' +
-              'could not notice any more that it is an older copy. Stop the servers of the ' +
-              'ledger, and add --yes.',
+    .action((database: string | undefined, _, command: Command) =>
+      operate(command, database, async () => ({
+        plan:
+          'With a new secret, a ledger knows none of the grant tokens that it has signed. That is ' +
+          'right for a copy that serves other devices, such as a test copy: its tokens then stop ' +
+          'no database of the original. It is right, too, if a backup got into wrong hands: ' +
+          'whoever has it can sign tokens. Otherwise it is wrong for a ledger that goes on ' +
+          'serving its devices, also after a restore: it could not notice any more that it is an ' +
+          'older copy. Stop the servers of the ledger first.\n',
+        apply: async (ledger) => {
+          await ledger.renewSecret()
+          return (
+            'The ledger has a new secret. Its servers sign with it from their next start, a ' +
+            'Worker at once. Grant tokens of before are unknown here.\n'
           )
-        await ledger.renewSecret()
-        return (
-          'The ledger has a new secret. Its servers sign with it from their next start, a Worker ' +
-          'at once. Grant tokens of before are unknown here.\n'
-        )
-      }),
+        },
+      })),
     )
 
 /** Numbers are aligned at their right. */

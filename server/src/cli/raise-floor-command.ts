@@ -1,32 +1,30 @@
 /**
  * The command `raise-floor`: of one collection, or of a whole database that was restored.
- * Guarantees that a mistyped name raises nothing, unless somebody says that it is meant.
+ * Guarantees that whoever says yes has read whether there is such a name.
  */
 import type { Command } from 'commander'
 import { checkTag } from '../http/messages.js'
-import type { OperatedLedger } from '../http/operated.js'
+import { isOfLetters } from '../ledger/collections.js'
 import { checked, databaseName } from '../ledger/options.js'
-import { isConfirmed } from './confirm.js'
-import { operatedCommand, readNumber } from './flags.js'
+import type { Change, SeenLedger } from './confirm.js'
+import { changingCommand, readNumber } from './flags.js'
 import { operate } from './ledger-commands.js'
 
 interface Flags {
   all?: boolean
   by?: number
-  yes?: boolean
 }
 
 /** How many names a message lists at most. */
 const MOST_NAMES = 20
 
 export const raiseFloorCommand = (): Command =>
-  operatedCommand('raise-floor', 'Grant nothing at or below a number any more. Only up.')
+  changingCommand('raise-floor', 'Grant nothing at or below a number any more. Only up.')
     .argument('<database>')
     .argument('[collection]')
     .argument('[number]', 'the highest number that may be in use', readNumber)
     .option('--all', 'after a restore: raise all collections and identities, and grant again')
     .option('--by <numbers>', 'more than any of them was granted since the backup', readNumber)
-    .option('--yes', 'also where there is no such database or collection yet')
     .action(
       async (
         database: string,
@@ -35,7 +33,7 @@ export const raiseFloorCommand = (): Command =>
         flags: Flags,
         command: Command,
       ) => {
-        const { all = false, by, yes = false } = flags
+        const { all = false, by } = flags
         const raise = all
           ? by !== undefined && collection === undefined && raiseAll(database, by)
           : by === undefined &&
@@ -47,11 +45,11 @@ export const raiseFloorCommand = (): Command =>
             'error: give a collection and a number, or --all and --by. See raise-floor --help.',
           )
         checkNames(database, collection)
-        const confirmed = async (ledger: OperatedLedger) => {
-          if (!yes) await confirm(ledger, database, collection)
-          return raise(ledger)
-        }
-        await operate(command, database, confirmed, true)
+        const plan = async (ledger: SeenLedger): Promise<Change> => ({
+          ...raise,
+          plan: (await missingName(ledger, database, collection)) + raise.plan,
+        })
+        await operate(command, database, plan, true)
       },
     )
 
@@ -67,10 +65,9 @@ function checkNames(database: string, collection: string | undefined): void {
   if (tag !== undefined) checkTag(tag, '|')
 }
 
-/** @throws Error when the collection is above the floor already */
-const raiseOne =
-  (database: string, collection: string, floor: number) =>
-  async (ledger: OperatedLedger): Promise<string> => {
+const raiseOne = (database: string, collection: string, floor: number): Change => ({
+  plan: `'${collection}' of ${database} grants nothing up to ${floor} any more.\n`,
+  async apply(ledger) {
     const max = await ledger.raiseFloor({ database, collection, floor })
     if (max !== floor)
       throw new Error(
@@ -81,13 +78,16 @@ const raiseOne =
       return `'${collection}' of ${database} grants nothing any more. Go on under a new name.\n`
     return (
       `'${collection}' of ${database} goes on at ${floor + 1}. Free numbers below are not ` +
-      'granted again.\n'
+      `granted again.\n${isOfLetters(collection) ? CLOSED_NAMES : ''}`
     )
-  }
+  },
+})
 
-const raiseAll =
-  (database: string, by: number) =>
-  async (ledger: OperatedLedger): Promise<string> => {
+const raiseAll = (database: string, by: number): Change => ({
+  plan:
+    `Each collection and identity of ${database} goes on ${by} above where it is, and the ` +
+    'database grants again. If one of them was granted more since the backup, numbers come twice.\n',
+  async apply(ledger) {
     const { collections, identities, floor, usedUp } = await ledger.raiseFloors({ database, by })
     const begin =
       floor > 0
@@ -100,19 +100,25 @@ const raiseAll =
           `any more: ${listed(usedUp)}. Go on under new names.\n`
     return (
       `${database} grants again. ${collections} collections and ${identities} identities go on ` +
-      `${by} above where they were. ${begin}\n${end}`
+      `${by} above where they were. ${begin}\n${end}${CLOSED_NAMES}`
     )
-  }
+  },
+})
+
+/** What is said once the ledger may have forgotten series. */
+export const CLOSED_NAMES =
+  'Names of series, and ranges of an authority, are given again once you have listed those that ' +
+  'exist: offline-hilo-server series --help\n'
 
 const listed = (names: readonly string[]): string =>
   names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ', …' : '')
 
-/** @throws Error when there is no such name, and nobody says at the terminal that it is meant */
-async function confirm(
-  ledger: OperatedLedger,
+/** Empty: there is such a name. */
+async function missingName(
+  ledger: SeenLedger,
   database: string,
   collection: string | undefined,
-): Promise<void> {
+): Promise<string> {
   const { collections, identities } = await ledger.names()
   const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
   const databases = [...new Set([...collections, ...identities].map((key) => key.database))]
@@ -124,8 +130,5 @@ async function confirm(
     collection === undefined
       ? databases.some((name) => isSame(name, database))
       : inDatabase.some((key) => isSame(key.collection, collection))
-  if (isThere) return
-  const problem = `There is no ${what} yet. There are: ${listed(there) || 'none'}.`
-  if (await isConfirmed(problem, 'Is the name right?')) return
-  throw new Error(`${problem} Nothing was raised. If the name is right, add --yes.`)
+  return isThere ? '' : `There is no ${what} yet. There are: ${listed(there) || 'none'}.\n`
 }

@@ -1,19 +1,20 @@
 /**
  * `series`: which device holds which series of consecutive numbers, and what a person does with
- * one: closes it, or hands it over to another device.
+ * one: closes it, hands it over to another device, or lists it after a restore.
  */
 
 import type { Command } from 'commander'
-import type { OperatedLedger } from '../http/operated.js'
 import type { Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
-import { operatedCommand, readNumber } from './flags.js'
+import type { SeenLedger } from './confirm.js'
+import { changingCommand, readNumber } from './flags.js'
 import { handOverSeries } from './hand-over.js'
 import { type Column, operate, table } from './ledger-commands.js'
+import { noteSeries, reopenSeries } from './listed-series.js'
 import { closeSeries, type Given, giveRange, renameDevice } from './series-steps.js'
 
 export const seriesCommand = (): Command =>
-  operatedCommand(
+  changingCommand(
     'series',
     'Show who holds which series of consecutive numbers; close one, hand one over, give a range.',
   )
@@ -27,18 +28,22 @@ export const seriesCommand = (): Command =>
     .option('--period <text>', 'its period, one that the server has heard of')
     .option('--new-period <text>', 'its period, one that the server has not heard of yet')
     .option('--no-period', 'it has none: for a series of which the server has heard no number')
-    .option('--yes', 'hand it over, instead of saying only what would be done')
     .option('--give <letter>', 'this series gets a range of numbers that an authority gave')
     .option('--range <numbers>', 'which: 2001-3000')
+    .option('--prefix <text>', 'what stands before them: numbers of another prefix begin anew')
     .option('--until <day>', 'the last day on which they are made: 2027-12-31')
     .option('--note <text>', 'what comes with each of them, such as what the authority calls them')
+    .option('--exists <letter>', 'after a restore: this series was given after the backup')
+    .option('--again', 'after a restore: the range was given after the backup')
+    .option('--all-listed', 'after a restore: all series and ranges that exist are listed')
     .option('--reason <text>', 'why')
     .option('--by <name>', "who does it (default: the user's name on this machine)")
     .action((database: string, given: Given, command: Command) =>
       operate(command, database, (ledger) => {
         const [asked, step] = STEPS.find(([name]) => given[name] !== undefined) ?? []
-        return asked
-          ? step!(ledger, database, given[asked]!, given)
+        if (asked) return step!(ledger, database, given[asked]!, given)
+        return given.allListed
+          ? reopenSeries(ledger, database)
           : list(ledger, database, given.collection)
       }),
     )
@@ -48,6 +53,7 @@ const STEPS = [
   ['handOver', handOverSeries],
   ['give', giveRange],
   ['rename', renameDevice],
+  ['exists', noteSeries],
 ] as const
 
 const time = (at: number): string => new Date(at).toISOString()
@@ -66,8 +72,10 @@ const COLUMNS: Column<Series>[] = [
   ],
   [
     'handed over',
-    ({ handedOver: over }) =>
-      over ? `${time(over.at)} by ${over.by}, ${over.from} to ${over.to}: ${over.reason}` : '-',
+    ({ handOvers }) =>
+      handOvers
+        .map(({ at, by, from, to, reason }) => `${time(at)} by ${by}, ${from} to ${to}: ${reason}`)
+        .join('; ') || '-',
   ],
   ['doubtful', ({ doubtful }) => (doubtful ? `${doubtful.from} to ${doubtful.to}` : '-')],
 ]
@@ -75,12 +83,18 @@ const COLUMNS: Column<Series>[] = [
 const periodText = ({ period, first, last }: SeriesPeriod): string =>
   `${period && `${period}: `}${first} to ${last}`
 
-const rangeText = ({ from, to, validUntil }: SeriesRange): string =>
-  `${from} to ${to}${validUntil ? ` until ${validUntil}` : ''}`
+const rangeText = ({ from, to, prefix, validUntil }: SeriesRange): string =>
+  `${prefix ? `${prefix} ` : ''}${from} to ${to}${validUntil ? ` until ${validUntil}` : ''}`
 
-async function list(ledger: OperatedLedger, database: string, only?: string): Promise<string> {
+const UNLISTED =
+  'The database was restored. It gives no name of a series and no range until you have listed ' +
+  'those that were given after the backup (--exists, --give with --again), and say --all-listed.\n'
+
+async function list(ledger: SeenLedger, database: string, only?: string): Promise<string> {
   const series = (await allSeries(ledger, database)).filter(
     ({ collection }) => only === undefined || collection === only.toLowerCase(),
   )
-  return series.length === 0 ? `No series in ${database} yet.\n` : table(COLUMNS, series)
+  const isClosed = (await ledger.unlisted()).includes(database.toLowerCase())
+  const found = series.length === 0 ? `No series in ${database} yet.\n` : table(COLUMNS, series)
+  return isClosed ? `${found}${UNLISTED}` : found
 }

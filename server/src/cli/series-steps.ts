@@ -1,27 +1,33 @@
 /** What a person does with a series of consecutive numbers, and how the command tells of it. */
-
 import { userInfo } from 'node:os'
 import { z } from 'zod'
-import { isNote, LIMITS } from '../http/messages.js'
-import type { OperatedLedger } from '../http/operated.js'
+import { isNote, LIMITS, visible } from '../http/messages.js'
+import { PREFIX } from '../http/operated.js'
 import { seriesKey } from '../ledger/collections.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
+import type { Change, SeenLedger } from './confirm.js'
+import { nextDocument } from './next-document.js'
+
+const DAY_MS = 86_400_000
 
 export interface Given {
   close?: string
   handOver?: string
   give?: string
   range?: string
+  prefix?: string
   until?: string
   note?: string
   rename?: string
+  exists?: string
+  again?: boolean
+  allListed?: boolean
   to?: string
   last?: number
   /** False: `--no-period`. */
   period?: string | false
   newPeriod?: string
-  yes?: boolean
   collection?: string
   reason?: string
   by?: string
@@ -29,37 +35,70 @@ export interface Given {
 
 /** @throws Error when there is no such series, or more than one */
 export async function closeSeries(
-  ledger: OperatedLedger,
+  ledger: SeenLedger,
   database: string,
   letter: string,
   given: Given,
-): Promise<string> {
+): Promise<Change> {
   const { reason, by } = signed('--close', given)
   const found = await find(ledger, database, letter, given.collection)
-  const closed = await ledger.closeSeries({ ...found, by, reason, at: Date.now() })
-  return (
-    `Series ${closed!.letter} of '${closed!.collection}' is closed, by ${closed!.closed!.by}: ` +
-    `${closed!.closed!.reason}. The server has heard of numbers up to ${closed!.last}. The ` +
-    'device is told when it checks in next.\n'
-  )
+  const { letter: series, collection, closed: before } = found
+  return {
+    plan: before
+      ? `Series ${series} of '${collection}' is closed already, and stays as it is.\n`
+      : `Series ${series} of '${collection}' ends. ${nameOf(found)} has it, and makes numbers ` +
+        `without a network until it checks in.\nThe next document, ${nextDocument(found)}, is ` +
+        `not made after that. ${heardOf(found)}\n${voidToken(found)}`,
+    apply: async (changed) => {
+      const { closed, last } = (await changed.closeSeries({
+        ...found,
+        by,
+        reason,
+        at: Date.now(),
+      }))!
+      return (
+        `Series ${series} of '${collection}' is closed, by ${closed!.by}: ${closed!.reason}. The ` +
+        `server has heard of numbers up to ${last}. The device is told when it checks in next.\n`
+      )
+    },
+  }
 }
+
+/** Its device, for people. */
+export const nameOf = ({ device }: Series): string => visible(device || 'a device without a name')
+
+/** Who means a lost till need not close what another one has. */
+const voidToken = ({ handedOver }: Series): string =>
+  handedOver
+    ? `It was handed over from ${visible(handedOver.from)}, whose token is void already.\n`
+    : ''
+
+const heardOf = ({ last, seenAt }: Series): string =>
+  `The server has heard of ${last} numbers, the last time ${new Date(seenAt).toISOString()}.`
 
 /** @throws Error when there is no such series, or more than one */
 export async function renameDevice(
-  ledger: OperatedLedger,
+  ledger: SeenLedger,
   database: string,
   letter: string,
   { to, collection }: Given,
-): Promise<string> {
+): Promise<Change> {
   if (!to) throw new Error('--rename needs --to, the new name of the device. Nothing was changed.')
   checkName(to)
   const found = await find(ledger, database, letter, collection)
-  await ledger.renameDevice({ ...found, device: to })
-  return (
-    `The device of series ${found.letter} of '${found.collection}' is called ${to} here from now ` +
-    'on. If it asks for another series, the name that its app gives it then counts: change that, ' +
-    'too.\n'
-  )
+  return {
+    plan:
+      `The device of series ${found.letter} of '${found.collection}' is ${nameOf(found)}, and ` +
+      `will be called ${visible(to)}. The next document stays ${nextDocument(found)}.\n`,
+    apply: async (changed) => {
+      await changed.renameDevice({ ...found, device: to })
+      return (
+        `The device of series ${found.letter} of '${found.collection}' is called ${to} here from ` +
+        'now on. If it asks for another series, the name that its app gives it then counts: ' +
+        'change that, too.\n'
+      )
+    },
+  }
 }
 
 /** @throws Error that says what a name may be */
@@ -72,30 +111,50 @@ export function checkName(name: string): void {
 
 /** @throws Error when it was not given, with what to do */
 export async function giveRange(
-  ledger: OperatedLedger,
+  ledger: SeenLedger,
   database: string,
   letter: string,
   given: Given,
-): Promise<string> {
-  const { until: validUntil, note: data } = given
+): Promise<Change> {
+  const { until: validUntil, note: data, prefix, again = false } = given
   const [from = 0, to = 0] = (/^(\d+)-(\d+)$/.exec(given.range ?? '') ?? []).slice(1).map(Number)
   if (![from, to].every(Number.isSafeInteger) || from < 1 || to < from)
     throw new Error('--give needs a --range such as 2001-3000. Nothing was changed.')
   if (validUntil !== undefined && !z.iso.date().safeParse(validUntil).success)
     throw new Error('--until is a day, such as 2027-12-31. Nothing was changed.')
+  // Somewhere it is still yesterday.
+  const yesterday = new Date(Date.now() - DAY_MS).toISOString()
+  if (validUntil !== undefined && validUntil < yesterday.slice(0, 10) && !again)
+    throw new Error(`--until: ${validUntil} has passed, and no number would be made.`)
+  if (prefix !== undefined && !PREFIX.test(prefix))
+    throw new Error('--prefix has 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /. Nothing was changed.')
   if (data !== undefined && !isNote(data, LIMITS.nameBytes))
     throw new Error(
       `--note has up to ${LIMITS.nameBytes} bytes of UTF-8, without control characters.`,
     )
   const found = await find(ledger, database, letter, given.collection)
-  const range = { from, to, validUntil, data }
-  const done = await ledger.giveRange({ ...found, range })
-  if ('refused' in done) throw new Error(`${whyNotGiven(done, found)} Nothing was changed.`)
-  return (
-    `Series ${found.letter} of '${found.collection}' has the numbers ${from} to ${to}` +
-    `${validUntil ? ` until ${validUntil}` : ''}. Its device gets them when it checks in next, ` +
-    "and uses them where its app says `ranges: 'server'`.\n"
-  )
+  const range = { from, to, prefix, validUntil, data }
+  const asked = { ...found, range, again }
+  const givenOr = (done: Series | RangeRefusal): Series => {
+    if (!('refused' in done)) return done
+    throw new Error(`${whyNotGiven(done, found)} Nothing was changed.`)
+  }
+  const planned = givenOr(await ledger.giveRange({ ...asked, dryRun: true }))
+  const until = `${prefix ? ` of ${prefix}` : ''}${validUntil ? ` until ${validUntil}` : ''}`
+  return {
+    plan:
+      `Series ${found.letter} of '${found.collection}', which ${nameOf(found)} has, gets the ` +
+      `numbers ${from} to ${to}${until}.\nThe next document is ${nextDocument(planned)}, where ` +
+      "its app says `ranges: 'server'`.\n",
+    apply: async (changed) => {
+      givenOr(await changed.giveRange(asked))
+      return (
+        `Series ${found.letter} of '${found.collection}' has the numbers ${from} to ${to}${until}. ` +
+        'Its device gets them when it checks in next, and uses them where its app says ' +
+        "`ranges: 'server'`.\n"
+      )
+    },
+  }
 }
 
 function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
@@ -111,6 +170,12 @@ function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
       return (
         `Series ${refusal.letter} has the numbers ${refusal.from} to ${refusal.to}, and a number ` +
         'is given once.'
+      )
+    case 'below':
+      return (
+        `Series ${letter} has made number ${refusal.last}, and goes on above it: it would make ` +
+        'none of these. Give higher numbers, or give these to another series. If they have ' +
+        'another prefix than the ones before, say it with --prefix.'
       )
     case 'crowded':
       return `Series ${letter} has as many ranges as the server keeps.`
@@ -146,7 +211,7 @@ export function signed(
 
 /** @throws Error when there is no such series, or more than one */
 export async function find(
-  ledger: OperatedLedger,
+  ledger: SeenLedger,
   database: string,
   letter: string,
   collection: string | undefined,

@@ -9,7 +9,7 @@ import { inWords } from './explain-words.js'
 import { answer, checkTag, DEFAULT_SEPARATOR, Parameters } from './messages.js'
 import type { CheckedOptions } from './options.js'
 import { badRequest } from './refusals.js'
-import { handOverBody, time } from './series-bodies.js'
+import { handOverBody, pastBody, time } from './series-bodies.js'
 
 export function explainRoutes({ ledger }: CheckedOptions, access: Access): Hono {
   return new Hono().get('/hilo/explain', async (c) => {
@@ -58,15 +58,19 @@ function grantBody(grant: ExplainedGrant): ExplainAnswer['grants'][number] {
 }
 
 function seriesBody(found: ExplainedSeries): ExplainAnswer['series'][number] {
-  const { series, device, last, heard, seenAt, closed, doubtful, handedOver } = found
+  const { series, device, last, heard, registeredAt, seenAt, closed, doubtful, link } = found
+  const { handedOver, handOvers } = found
   return {
     series,
     device,
     last,
     heard: [...heard],
+    registered: time(registeredAt),
     seen: time(seenAt),
     ...(closed && { closed: { ...closed, at: time(closed.at) } }),
     ...(doubtful && { doubtful }),
+    ...(link && { link }),
     ...(handedOver && { handedOver: handOverBody(handedOver) }),
+    ...(handOvers.length > 0 && { handOvers: handOvers.map(pastBody) }),
   }
 }

@@ -2,7 +2,12 @@
  * What the ledger knows of a number, in words for people. Guarantees a line of its own for each
  * grant and series, and that a name which a device chose begins no line.
  */
-import type { ExplainedGrant, ExplainedSeries, Explanation } from '../ledger/ledger.js'
+import type {
+  ExplainedGrant,
+  ExplainedSeries,
+  Explanation,
+  PastHandOver,
+} from '../ledger/ledger.js'
 import { visible } from './messages.js'
 
 export function inWords(explanation: Explanation): string {
@@ -67,30 +72,62 @@ function grantInWords(number: number, grant: ExplainedGrant): string {
 }
 
 function seriesInWords(collection: string, number: number, found: ExplainedSeries): string {
-  const { series, device, last, heard, seenAt, closed, doubtful, handedOver } = found
-  const where = heard.flatMap(({ period }) => (period === '' ? [] : [visible(period)])).join(', ')
+  const { series, device, last, heard, registeredAt, seenAt, closed, doubtful, link } = found
   const made =
     heard.length > 0
-      ? `${whose(device)} has made ${number}${where && ` in ${where}`}`
+      ? heard.map((each) => madeInWords(number, each)).join(', ')
       : `the server has not heard of ${number}, but of ${last} numbers of ${whose(device)}`
-  const doubt = doubtful
-    ? ` Two devices may have made its numbers ${doubtful.from} to ${doubtful.to}.`
-    : ''
-  const over = handedOver
-    ? ` ${visible(handedOver.by)} handed the series over to ${visible(handedOver.to)} ` +
-      `${time(handedOver.at)}, after number ${handedOver.last}` +
-      `${handedOver.period && ` of ${visible(handedOver.period)}`} of ${whose(handedOver.from)}: ` +
-      `${visible(handedOver.reason)}.`
-    : ''
-  const end = closed
-    ? ` The series was closed ${time(closed.at)} by ${visible(closed.by)}: ` +
-      `${visible(closed.reason)}.`
-    : ''
-  const more =
-    heard.length > 0 ? ' Whether it is on a document or was cancelled, its report says.' : ''
-  const seen = `last heard of ${time(seenAt)}`
-  return `${visible(collection)}, series ${series}: ${made}; ${seen}.${more}${over}${doubt}${end}`
+  const between = `between ${time(registeredAt)}, when the series began, and ${time(seenAt)}`
+  const sentences = [
+    `${visible(collection)}, series ${series}: ${made}; last heard of ${time(seenAt)}.`,
+    ...(heard.length > 0
+      ? [`It was made ${between}. Whether it is on a document or was cancelled, its report says.`]
+      : [
+          'What a device has made without a network, the server hears at its next check-in: until ' +
+            'then nobody but the device knows whether the number was made.',
+        ]),
+    ...found.handOvers.map(handOverInWords),
+    ...(link ? [linkInWords(device, link)] : []),
+    ...(doubtful
+      ? [`Two devices may have made its numbers ${doubtful.from} to ${doubtful.to}.`]
+      : []),
+    ...(closed ? [closedInWords(closed)] : []),
+  ]
+  return sentences.join(' ')
 }
+
+function madeInWords(number: number, { period, device }: ExplainedSeries['heard'][number]): string {
+  const maker =
+    device === undefined ? 'a device that had the series before, or a copy of one,' : whose(device)
+  return `${maker} has made ${number}${period && ` in ${visible(period)}`}`
+}
+
+function handOverInWords({
+  by,
+  from,
+  to,
+  at,
+  last,
+  period,
+  reason,
+  ...done
+}: PastHandOver): string {
+  const { link, closed } = done
+  const what =
+    `${visible(by)} handed the series over to ${visible(to)} ${time(at)}, after number ${last}` +
+    `${period && ` of ${visible(period)}`} of ${whose(from)}: ${visible(reason)}.`
+  return [what, link && linkInWords(from, link), closed && closedInWords(closed)]
+    .filter(Boolean)
+    .join(' ')
+}
+
+const linkInWords = (device: string, { last, hash }: NonNullable<ExplainedSeries['link']>) =>
+  `The last record of ${whose(device)} that the server has heard of is of its number ${last}, all ` +
+  `periods together, with the hash ${visible(hash)}. If its export has another hash there, or ` +
+  'none, records were changed or deleted.'
+
+const closedInWords = ({ at, by, reason }: NonNullable<ExplainedSeries['closed']>): string =>
+  `The series was closed ${time(at)} by ${visible(by)}: ${visible(reason)}.`
 
 const moreInWords = (collection: string): string =>
   `${visible(collection)} has more series, which were not looked at. Name the one on the ` +

@@ -54,8 +54,6 @@ export function whyNotHandedOver(refusal: HandOverRefusal, asked: Asked, terms: 
         `${visible(to)} has series ${refusal.letter} already, and goes on with it. If that one ` +
         'was lost, close it first.'
       )
-    case 'closed':
-      return `Series ${letter} is closed, and a closed series never goes on.`
     case 'missing':
       return `Series ${letter} is not there any more.`
   }

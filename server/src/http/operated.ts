@@ -4,13 +4,17 @@
  * JSON. This is the only list of it.
  */
 import { z } from 'zod'
-import { LIMITS } from '../../../src/core/wire.js'
+import { LIMITS, SERIES_NAME } from '../../../src/core/wire.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { LEDGER_NAME } from '../ledger/name.js'
 import { MOST_LISTED } from '../ledger/series-pages.js'
 import { text } from './messages.js'
 
+/** As it stands in the name of a range: `SETP:1-1000`. */
+export const PREFIX = /^[A-Za-z0-9._/-]{1,20}$/
+
 const nothing = z.strictObject({})
+const name = z.string().regex(SERIES_NAME)
 const series = { collection: z.string().min(1), letter: z.string().min(1) }
 
 /** What a method is told besides the database and the time. */
@@ -69,11 +73,23 @@ export const OPERATED = checksOf({
       .strictObject({
         from: z.int().min(1),
         to: z.int().min(1),
+        prefix: z.string().regex(PREFIX).optional(),
         validUntil: z.iso.date().optional(),
         data: text(LIMITS.nameBytes).optional(),
       })
       .refine(({ from, to }) => from <= to),
+    again: z.boolean().optional(),
+    dryRun: z.boolean().optional(),
   }),
+  noteSeries: z.strictObject({
+    ...series,
+    letter: z
+      .string()
+      .regex(/^[A-Za-z]{1,12}$/)
+      .or(name),
+  }),
+  reopenSeries: nothing,
+  unlisted: nothing,
 })
 
 export type OperatedMethod = keyof typeof OPERATED

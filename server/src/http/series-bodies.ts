@@ -1,6 +1,6 @@
 /** What the server answers about series, as JSON with times that people read. */
 import type { ListedSeries, SeriesCheckInAnswer } from '../../../src/core/wire.js'
-import type { Series, SeriesPlace, SeriesResult } from '../ledger/ledger.js'
+import type { PastHandOver, Series, SeriesPlace, SeriesResult } from '../ledger/ledger.js'
 import { checkTag, DEFAULT_SEPARATOR } from './messages.js'
 import { badRequest } from './refusals.js'
 
@@ -18,6 +18,7 @@ export function listed({
   doubtful,
   link,
   handedOver,
+  handOvers,
   ranges,
 }: Series): ListedSeries {
   return {
@@ -32,6 +33,7 @@ export function listed({
     ...(doubtful && { doubtful }),
     ...(link && { link }),
     ...(handedOver && { handedOver: handOverBody(handedOver) }),
+    ...(handOvers.length > 0 && { handOvers: handOvers.map(pastBody) }),
     ...(ranges.length > 0 && { ranges: [...ranges] }),
   }
 }
@@ -73,4 +75,11 @@ const withTime = <T extends { at: number }>(done: T): Omit<T, 'at'> & { at: stri
 export const handOverBody = ({ isTaken: taken, ...done }: NonNullable<Series['handedOver']>) => ({
   ...withTime(done),
   taken,
+})
+
+export const pastBody = ({ numbers, link, closed, ...done }: PastHandOver) => ({
+  ...handOverBody(done),
+  numbers: [...numbers],
+  ...(link && { link }),
+  ...(closed && { closed: withTime(closed) }),
 })

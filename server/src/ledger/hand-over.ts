@@ -8,6 +8,7 @@ import type { TokenContent } from './grant-token.js'
 import {
   joined,
   MOST_PERIODS,
+  othersOf,
   periodsOf,
   rangeName,
   rangeNamed,
@@ -15,13 +16,16 @@ import {
   withOthers,
 } from './heard.js'
 import type {
+  HandOver,
   HandOverRefusal,
+  PastHandOver,
   Series,
   SeriesCheckIn,
   SeriesClaim,
   SeriesHandOver,
   SeriesMark,
   SeriesOutcome,
+  SeriesPeriod,
   SeriesRange,
 } from './ledger.js'
 import type { Rows, StepResult } from './row-store.js'
@@ -40,7 +44,6 @@ export function handOver(
   const row = rows.series.get(id)
   const grant = rows.grants.get(id)
   if (!row || !grant) return refuse({ refused: 'missing' })
-  if (row.closedAt !== null) return refuse({ refused: 'closed' })
   const holds = [...rows.series.values()].find(
     (other) => other !== row && other.device === request.to && other.closedAt === null,
   )
@@ -52,18 +55,30 @@ export function handOver(
   const mark = markAfter(withOthers(row), request)
   if ('refused' in mark) return refuse(mark)
   const tokenVersion = grant.tokenVersion + 1
-  const { device: from, last: heard } = row
-  const stated = { from, to, by, reason, at, heard, period: mark.period, last }
-  const done: StoredHandOver = { ...stated, made: mark.last, tokenVersion, restores }
+  const before = handOversOf(row)
+  const newest = before.at(-1)
+  // A device that never got it has made nothing.
+  const from = newest && !newest.claim ? newest.from : row.device
+  const { period, last: made } = mark
+  const own = joined(periodsOf(row), [{ period, first: last, last }])
+  const done: StoredHandOver = {
+    ...{ from, to, by, reason, at, heard: row.last, period, last, made, tokenVersion, restores },
+    numbers: numbersAfter(before, newest?.claim ? own : mark.periods),
+    others: newest?.claim ? othersOf(row) : [],
+    ...withKnown(row),
+  }
   const changed: SeriesRow = {
     ...row,
     device: to,
     last: mark.last,
     // The other device begins a chain of its own.
     link: null,
+    closedAt: null,
+    closedBy: null,
+    reason: null,
     periods: storedPeriods(mark.periods, mark.last),
     toldByOthers: '[]',
-    handOvers: JSON.stringify([...handOversOf(row), done]),
+    handOvers: JSON.stringify([...before, done]),
   }
   if (dryRun) return { answer: changed, changes: {} }
   return {
@@ -71,6 +86,48 @@ export function handOver(
     // guard: H28 a hand-over ends the token of the lost device
     changes: { grants: [{ ...grant, tokenVersion, checkIn: null }], series: [changed] },
   }
+}
+
+/** What stays of a series when another device goes on with it. */
+function withKnown({
+  link,
+  closedAt: at,
+  closedBy: by,
+  reason,
+}: SeriesRow): Pick<StoredHandOver, 'link' | 'closed'> {
+  return {
+    ...(link !== null && { link: JSON.parse(link) }),
+    ...(at !== null && { closed: { at, by: by!, reason: reason! } }),
+  }
+}
+
+/** Those of `periods` that no device made which had the series before. */
+function numbersAfter(
+  before: readonly StoredHandOver[],
+  periods: readonly SeriesPeriod[],
+): SeriesPeriod[] {
+  const made = joined(
+    [],
+    before.flatMap(({ numbers, others }) => [...numbers, ...others]),
+  )
+  return periods.flatMap(({ period, first, last }) => {
+    const known = made.find((each) => each.period === period)
+    const from = Math.max(first, (known?.last ?? 0) + 1)
+    return from <= last ? [{ period, first: from, last }] : []
+  })
+}
+
+/**
+ * The device that made a number, of which was heard.
+ * @returns undefined: nobody knows which of those that had the series
+ */
+export function makerOf(row: SeriesRow, { period }: SeriesPeriod, number: number) {
+  const isIn = (each: SeriesPeriod) =>
+    each.period === period && each.first <= number && number <= each.last
+  const done = handOversOf(row)
+  const before = done.find(({ numbers }) => numbers.some(isIn))
+  if (before) return before.from
+  return done.some(({ others }) => others.some(isIn)) ? undefined : row.device
 }
 
 /** Was exactly this done, and nothing heard since? The request may have been repeated. */
@@ -82,6 +139,7 @@ function isDone(
   const done = handOversOf(row).at(-1)
   return (
     done?.to === to &&
+    row.closedAt === null &&
     done.restores === restores &&
     done.last === last &&
     done.period === period &&
@@ -225,7 +283,9 @@ export function takeOver(
   // guard: H28 a hand-over from before a restore is given to nobody
   if (newest.restores !== restores) return { answer: undefined, changes: {} }
   const replaced = { ...grant, tokenVersion: grant.tokenVersion + 1, checkIn: id }
-  const taken = [...done.slice(0, -1), { ...newest, claim: { id, by } }]
+  const before = done.slice(0, -1)
+  const numbers = numbersAfter(before, periodsOf(row))
+  const taken = [...before, { ...newest, numbers, claim: { id, by } }]
   const changed: SeriesRow = { ...row, seenAt: at, handOvers: JSON.stringify(taken) }
   return { answer: answered(replaced, false), changes: { grants: [replaced], series: [changed] } }
 }
@@ -244,7 +304,8 @@ export function toSeries(row: SeriesRow): Series {
     handOvers,
     ranges,
   } = row
-  const handedOver = (JSON.parse(handOvers) as StoredHandOver[]).at(-1)
+  const done = (JSON.parse(handOvers) as StoredHandOver[]).map(toHandOver)
+  const newest = done.at(-1)
   return {
     database,
     collection,
@@ -257,14 +318,39 @@ export function toSeries(row: SeriesRow): Series {
     closed: at === null ? undefined : { at, by: by!, reason: reason! },
     doubtful: from === null ? undefined : { from, to: to! },
     link: link === null ? undefined : JSON.parse(link),
-    handedOver: handedOver && toHandOver(handedOver),
+    handedOver: newest && { ...statedOf(newest), isTaken: newest.isTaken },
+    handOvers: done,
     ranges: JSON.parse(ranges),
   }
 }
 
-const toHandOver = ({ claim, tokenVersion, made, restores, ...done }: StoredHandOver) => ({
-  ...done,
+const toHandOver = ({ claim, numbers, link, closed, ...done }: StoredHandOver): PastHandOver => ({
+  ...statedOf(done),
   isTaken: claim !== undefined,
+  numbers,
+  link,
+  closed,
+})
+
+/** What a person has stated. */
+export const statedOf = ({
+  from,
+  to,
+  period,
+  last,
+  heard,
+  by,
+  reason,
+  at,
+}: HandOver): HandOver => ({
+  from,
+  to,
+  period,
+  last,
+  heard,
+  by,
+  reason,
+  at,
 })
 
 export const rangesOf = ({ ranges }: SeriesRow): SeriesRange[] => JSON.parse(ranges)

@@ -65,7 +65,8 @@ export function withTold(row: SeriesRow, told: Told): SeriesRow {
   return { ...row, last, periods: storedPeriods(periods, last) }
 }
 
-const othersOf = ({ toldByOthers }: SeriesRow): SeriesPeriod[] => JSON.parse(toldByOthers)
+/** What devices have told that do not hold the series. */
+export const othersOf = ({ toldByOthers }: SeriesRow): SeriesPeriod[] => JSON.parse(toldByOthers)
 
 /**
  * The series when a device has told of its numbers that does not hold it any more.
@@ -96,19 +97,33 @@ export function withOthers(row: SeriesRow): SeriesRow {
   return { ...row, last, periods: storedPeriods(periods, last), toldByOthers: '[]' }
 }
 
-type Span = Pick<SeriesRange, 'from' | 'to'>
+type Span = Pick<SeriesRange, 'from' | 'to' | 'prefix'>
 
 /**
- * The numbers of an authority's range, where a period has the name of one: `2001-3000`. Its device
- * has all of it, also where the ledger has forgotten that.
+ * The numbers of an authority's range, where a period has the name of one: `2001-3000`, or
+ * `SETP:2001-3000` with a prefix. Its device has all of it, also where the ledger has forgotten that.
  */
 export function rangeNamed({ period, first, last }: SeriesPeriod): Span | undefined {
-  const [from = 0, to = 0] = (/^(\d+)-(\d+)$/.exec(period) ?? []).slice(1).map(Number)
+  const [, prefix, low, high] = /^(?:([^:]+):)?(\d+)-(\d+)$/.exec(period) ?? []
+  const [from, to] = [Number(low ?? 0), Number(high ?? 0)]
   // The name of a fiscal year looks like a range, too: 2026-2027.
-  return from <= first && last <= to ? { from, to } : undefined
+  return from <= first && last <= to ? { from, to, ...(prefix && { prefix }) } : undefined
 }
 
-export const rangeName = ({ from, to }: Span): string => `${from}-${to}`
+export const rangeName = ({ from, to, prefix }: Span): string =>
+  `${prefix ? `${prefix}:` : ''}${from}-${to}`
+
+/** Numbers of two prefixes are different numbers. */
+export const isOfPrefix =
+  ({ prefix }: Pick<Span, 'prefix'>) =>
+  (other: Pick<Span, 'prefix'>): boolean =>
+    (prefix ?? '') === (other.prefix ?? '')
+
+/** The highest number of a prefix that was heard of: its device goes on above it. 0: none was. */
+export const highestOf = (row: SeriesRow, of: Pick<Span, 'prefix'>): number =>
+  [...periodsOf(row), ...othersOf(row)]
+    .filter((each) => isOfPrefix(of)(rangeNamed(each) ?? {}))
+    .reduce((highest, { last }) => Math.max(highest, last), 0)
 
 /**
  * Numbers that no other series may get.

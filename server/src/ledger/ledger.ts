@@ -374,10 +374,22 @@ export interface HandOver extends Pick<SeriesHandOver, 'to' | 'last' | 'by' | 'r
   heard: number
 }
 
+/** One as the list has it. */
+export interface PastHandOver extends HandOver {
+  /** The other device has got the series. */
+  isTaken: boolean
+  /** Numbers that `from` made, as far as was heard or stated. */
+  numbers: readonly SeriesPeriod[]
+  /** The last record of the chain of `from` that the ledger heard of. */
+  link?: (SeriesLink & { last: number }) | undefined
+  /** The series was closed before, and went on. */
+  closed?: { at: number; by: string; reason: string } | undefined
+}
+
 /**
  * Why a series was not handed over.
  *
- * - `missing`: there is no series of that letter. `closed`: it is closed.
+ * - `missing`: there is no series of that letter.
  * - `heard`: the server has heard of more. `least`: the lowest number that can be stated.
  * - `periods`: the stated period is none of those that are `known`, or nobody said one. Nothing is
  *   known: the ledger has heard of no number.
@@ -386,7 +398,7 @@ export interface HandOver extends Pick<SeriesHandOver, 'to' | 'last' | 'by' | 'r
  * - `holder`: the device has a series that is not closed.
  */
 export type HandOverRefusal =
-  | { refused: 'missing' | 'closed' | 'crowded' }
+  | { refused: 'missing' | 'crowded' }
   | { refused: 'periods'; known: string[] }
   | { refused: 'outside'; from: number; to: number }
   | { refused: 'heard'; least: number }
@@ -396,6 +408,8 @@ export type HandOverRefusal =
 export interface SeriesRange {
   from: number
   to: number
+  /** What stands before them. Numbers of two prefixes are different numbers. Default: nothing. */
+  prefix?: string | undefined
   /** The last day on which they are made: `2027-12-31`. */
   validUntil?: string | undefined
   /** What the authority calls the range. */
@@ -409,6 +423,8 @@ export interface SeriesGift extends CollectionKey {
   range: SeriesRange
   /** It was given before a restore, and is listed as it was. */
   again?: boolean | undefined
+  /** Changes nothing, and answers how the series would be. */
+  dryRun?: boolean | undefined
 }
 
 /** A series that exists, although the ledger has forgotten it. */
@@ -422,11 +438,13 @@ export interface SeriesNote extends CollectionKey {
 /**
  * Why a range was not given. `overlap`: that series has a range with some of its numbers. `heard`:
  * that series has made some of them, as the ledger was told. `crowded`: the series has as many
- * ranges as the ledger keeps. `restored`, `unlisted`: since a restore, nobody has raised the floors,
+ * ranges as the ledger keeps. `below`: it has made a higher number, and would make none of these.
+ * `restored`, `unlisted`: since a restore, nobody has raised the floors,
  * or said which series and ranges exist.
  */
 export type RangeRefusal =
   | { refused: 'missing' | 'closed' | 'crowded' | 'restored' | 'unlisted' }
+  | { refused: 'below'; last: number }
   | { refused: 'overlap' | 'heard'; letter: string; from: number; to: number }
 
 export interface SeriesClosing extends CollectionKey {
@@ -465,7 +483,9 @@ export interface Series extends CollectionKey {
   link: (SeriesLink & { last: number }) | undefined
   /** The last time that it was. `isTaken`: the other device has it. */
   handedOver: (HandOver & { isTaken: boolean }) | undefined
-  /** Of an authority, the lowest first. */
+  /** Each time that it was, the newest last. */
+  handOvers: readonly PastHandOver[]
+  /** Of an authority, in the order in which they are used: of each prefix the lowest first. */
   ranges: readonly SeriesRange[]
 }
 
@@ -546,10 +566,24 @@ export interface ExplainedGrant {
 }
 
 export interface ExplainedSeries
-  extends Pick<Series, 'device' | 'last' | 'seenAt' | 'closed' | 'doubtful' | 'handedOver'> {
+  extends Pick<
+    Series,
+    | 'device'
+    | 'last'
+    | 'registeredAt'
+    | 'seenAt'
+    | 'closed'
+    | 'doubtful'
+    | 'link'
+    | 'handedOver'
+    | 'handOvers'
+  > {
   series: string
-  /** The periods in which the ledger has heard of the number. None: it has not heard of it. */
-  heard: readonly SeriesPeriod[]
+  /**
+   * The periods in which the ledger has heard of the number, and which device made it there. Empty:
+   * nobody knows which of those that had the series. None: it has not heard of the number.
+   */
+  heard: readonly (SeriesPeriod & { device: string | undefined })[]
 }
 
 /** A database, or a collection of it. */

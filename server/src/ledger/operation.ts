@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers'
 import { distinct, keyOf, keyText, lettersOf, normalized, seriesKey } from './collections.js'
 import { isRestored, type LedgerCore } from './core.js'
-import { toSeries } from './hand-over.js'
+import { makerOf, toSeries } from './hand-over.js'
 import { periodsIn } from './heard.js'
 import type {
   CollectionKey,
@@ -200,10 +200,14 @@ function grantOf(number: number, row: GrantRow): ExplainedGrant {
 
 function inSeries(number: number, row: SeriesRow, period: string | undefined): ExplainedSeries {
   const known = toSeries(row)
-  const { letter: series, device, last, seenAt, closed, doubtful, handedOver } = known
-  const heard = periodsIn(known).filter(
-    (mark) =>
-      mark.first <= number && number <= mark.last && (period ?? mark.period) === mark.period,
-  )
-  return { series, device, last, heard, seenAt, closed, doubtful, handedOver }
+  const { letter: series, device, last, registeredAt, seenAt, closed, doubtful, link } = known
+  const { handedOver, handOvers } = known
+  const heard = periodsIn(known)
+    .filter(
+      (mark) =>
+        mark.first <= number && number <= mark.last && (period ?? mark.period) === mark.period,
+    )
+    .map((mark) => ({ ...mark, device: makerOf(row, mark, number) }))
+  const times = { registeredAt, seenAt }
+  return { series, device, last, heard, ...times, closed, doubtful, link, handedOver, handOvers }
 }

@@ -1,5 +1,13 @@
 /** The rows that the ledger keeps, and how a step makes and changes them. */
-import type { CollectionCounts, CollectionKey, HandOver, IdentityKey, Mark } from './ledger.js'
+import type {
+  CollectionCounts,
+  CollectionKey,
+  HandOver,
+  IdentityKey,
+  Mark,
+  Series,
+  SeriesPeriod,
+} from './ledger.js'
 import { EMPTY_LINE, type NumberLine, raise, type Span, sizeOf } from './number-line.js'
 
 export interface CollectionRow extends CollectionKey, NumberLine {
@@ -125,7 +133,7 @@ export interface SeriesRow extends CollectionKey {
   link: string | null
   /** JSON: `StoredHandOver[]`, oldest first. */
   handOvers: string
-  /** JSON: `SeriesRange[]`, the lowest first. */
+  /** JSON: `SeriesRange[]`, in the order in which they are used. */
   ranges: string
 }
 
@@ -137,6 +145,14 @@ export interface StoredHandOver extends HandOver {
   tokenVersion: number
   /** Of the database, then. After another restore, it is given to nobody. */
   restores: number
+  /** Numbers that the device made until then, which had the series. */
+  numbers: readonly SeriesPeriod[]
+  /** Numbers that a copy, or a device before that one, has told. */
+  others: readonly SeriesPeriod[]
+  /** The last record of its chain that was heard of. */
+  link?: Series['link']
+  /** The series was closed, and goes on. */
+  closed?: Series['closed']
   /** The claim by which the other device got the series, and who claimed. Absent: none did yet. */
   claim?: { id: string; by: string | null }
 }

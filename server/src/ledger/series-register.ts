@@ -14,7 +14,7 @@ import {
 import { HeldOfAnother } from './errors.js'
 import type { TokenContent } from './grant-token.js'
 import { handOver, handOversOf, isFor, rangesOf, takeOver, toSeries } from './hand-over.js'
-import { heardIn } from './heard.js'
+import { heardIn, highestOf, isOfPrefix, periodsOf, rangeName } from './heard.js'
 import type {
   ClaimRefusal,
   CollectionKey,
@@ -251,7 +251,7 @@ const MOST_RANGES = 100
 function giveRange(
   rows: Rows,
   grant: string,
-  { range, again = false, database }: SeriesGift,
+  { range, again = false, dryRun, database }: SeriesGift,
 ): StepResult<SeriesRow | RangeRefusal> {
   const refuse = (answer: RangeRefusal) => ({ answer, changes: {} })
   const row = rows.series.get(grant)
@@ -269,18 +269,29 @@ function giveRange(
     if (given) return refuse({ refused: 'overlap', letter, from: given.from, to: given.to })
     const heard = heardIn(each, each === row ? range : undefined).find(overlaps(range))
     // guard: H28 a number that was heard of is in no range that is given later
-    if (heard) return refuse({ refused: 'heard', letter, ...heard })
+    if (heard) return refuse({ refused: 'heard', letter, from: heard.from, to: heard.to })
   }
-  const ranges = [...rangesOf(row), range].sort((a, b) => a.from - b.from)
+  const last = highestOf(row, range)
+  const isKnown = again || periodsOf(row).some(({ period }) => period === rangeName(range))
+  // A device goes on above its last number. What is below would be lost to everybody.
+  if (range.to < last && !isKnown) return refuse({ refused: 'below', last })
+  const ranges = inOrder([...rangesOf(row), range])
   if (ranges.length > MOST_RANGES) return refuse({ refused: 'crowded' })
   const changed: SeriesRow = { ...row, ranges: JSON.stringify(ranges) }
+  if (dryRun) return { answer: changed, changes: {} }
   return { answer: changed, changes: { series: [changed] } }
+}
+
+/** Prefixes as they came, and of each the lowest first. */
+function inOrder(ranges: readonly SeriesRange[]): SeriesRange[] {
+  const place = (range: SeriesRange) => ranges.findIndex(isOfPrefix(range))
+  return ranges.toSorted((a, b) => place(a) - place(b) || a.from - b.from)
 }
 
 const overlaps =
   (range: SeriesRange) =>
-  (other: Pick<SeriesRange, 'from' | 'to'>): boolean =>
-    range.from <= other.to && other.from <= range.to
+  (other: Pick<SeriesRange, 'from' | 'to' | 'prefix'>): boolean =>
+    isOfPrefix(range)(other) && range.from <= other.to && other.from <= range.to
 
 /** The first closing counts. Undefined: there is no such series. */
 export function closeSeries(

@@ -8,7 +8,7 @@ import { grantClaims } from './claim.js'
 import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
-import { givenTo, handOverOf, withLost } from './hand-over.js'
+import { givenTo, handOverOf, statedOf, withLost } from './hand-over.js'
 import { withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
@@ -145,7 +145,7 @@ export function checkInSeries(
     const heard = withToldByOther(row, request, handedOver?.heard ?? row.last)
     const changes = heard === row ? {} : { series: [heard] }
     if (!handedOver) return { answer: { superseded: true, last: row.last }, changes }
-    const { made, tokenVersion, claim, restores, ...done } = handedOver
+    const done = statedOf(handedOver)
     const lost = withLost(heard, handedOver, request)
     return {
       answer: { superseded: true, last: done.heard, handedOver: done },

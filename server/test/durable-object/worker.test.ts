@@ -160,7 +160,11 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
       { refused: 'missing' },
     ])
     const series = json({ claim: ID, collection: 'receipts', series: 'T3' })
-    await fetch(`${url}/databases/Shop/hilo/series`, series)
+    const begin = () => fetch(`${url}/databases/Shop/hilo/series`, series)
+    expect(await begin()).toMatchObject({ status: 503 })
+    expect(await operate('unlisted')).toEqual([200, ['shop']])
+    expect(await operate('reopen-series')).toEqual([200, true])
+    expect(await begin()).toMatchObject({ status: 201 })
     const handOver = (more: object) =>
       operate('hand-over-series', { ...over, reason: 'stolen', ...more })
     for (const more of [{}, { period: '2027' }, { newPeriod: true }])
@@ -213,9 +217,11 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
     await claim(url)
     expect(await run(['status', 'Shop'])).toMatch(/^shop +orders +32 +32 /m)
     expect(await run(['explain', 'Shop', 'orders', '9'])).toMatch(/^orders 9 of shop: /)
-    expect(await run(['raise-floor', 'Shop', 'orders', '500'])).toContain('goes on at 501')
-    expect(await run(['raise-floor', 'Shop', 'order', '500'])).toContain('Nothing was raised')
-    expect(await run(['raise-floor', 'Shop', '--all', '--by', '100'])).toContain('grants again')
+    expect(await run(['raise-floor', 'Shop', 'orders', '500', '--yes'])).toContain('goes on at 501')
+    expect(await run(['raise-floor', 'Shop', 'order', '500'])).toContain('Nothing was changed')
+    expect(await run(['raise-floor', 'Shop', '--all', '--by', '100', '--yes'])).toContain(
+      'grants again',
+    )
     expect(await (await claim(url)).json()).toMatchObject({ Low: 601 })
 
     const asked = json({ claim: ID, collection: 'receipts', device: 'Till 3' })
@@ -231,13 +237,20 @@ describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
     expect(done).toContain(`The next document is ${letter}-000008.\n`)
     expect(done).toContain('goes to Till 4')
     expect(await onSeries(...to, ...why, '--no-period')).toContain('has done exactly this')
+    expect(await onSeries('--exists', 'T9', '--collection', 'receipts', '--yes')).toContain(
+      'is listed',
+    )
+    expect(await onSeries('--all-listed')).toContain('These series of Shop exist: receipts ')
+    expect(await onSeries('--all-listed', '--yes')).toContain('gives names and ranges again')
+    expect(await onSeries('--all-listed')).toContain('gives names and ranges already')
     const range = ['--give', letter, '--range', '2001-3000', '--until', '2027-12-31']
-    expect(await onSeries(...range)).toContain('has the numbers 2001 to 3000')
+    expect(await onSeries(...range, '--yes')).toContain('has the numbers 2001 to 3000')
     expect(await onSeries('--give', letter, '--range', '7-9')).toContain('has numbers from 1 to 7')
-    expect(await onSeries('--rename', letter, '--to', 'Till 5')).toContain('Till 5')
+    expect(await onSeries('--rename', letter, '--to', 'Till 5', '--yes')).toContain('Till 5 here')
     expect(await run(['drop', 'Shop'])).toContain(`are not closed: ${letter}`)
-    expect(await onSeries('--close', letter, ...why)).toContain('closed, by anna')
-    expect(await run(['drop', 'Shop'])).toContain('Nothing was dropped')
+    expect(await onSeries('--close', letter, ...why, '--yes')).toContain('closed, by anna')
+    await onSeries('--close', 'T9', ...why, '--yes')
+    expect(await run(['drop', 'Shop'])).toContain('Nothing was changed')
     expect(await run(['drop', 'Shop', '--yes'])).toContain('Dropped Shop')
     expect(await run(['status', 'Shop'])).toMatch(/^Ledger \w{16}\nNo collection yet\.\n$/)
     expect(await run(['status', 'Other'])).toContain("Database 'Other' does not exist")

@@ -401,7 +401,7 @@ describe('check', () => {
     )
     const { collections } = JSON.parse(readFileSync(config, 'utf8'))
     await (await openLedger({ create: true, databaseUrl, collections })).close()
-    expect(await run('raise-floor', 'Shop', 'orders', '500')).toContain('goes on at 501')
+    expect(await run('raise-floor', 'Shop', 'orders', '500', '--yes')).toContain('goes on at 501')
     expect(await run('check')).toContain('the next ids are 506 to 515')
     expect(await run('status')).toContain('500')
   })

@@ -32,9 +32,9 @@ describe('beside a region', () => {
     expect((await run('status')).stdout).toMatch(/shop +orders +32 /)
     expect((await run('series', 'Shop')).stdout).toBe('No series in Shop yet.\n')
     expect((await run('check')).stdout).toContain('upstream, which this command does not ask')
-    expect(await run('raise-floor', 'Shop', 'orders', '5000')).toMatchObject({ code: 0 })
+    expect(await run('raise-floor', 'Shop', 'orders', '5000', '--yes')).toMatchObject({ code: 0 })
     expect((await claim()).Low).toBe(5001)
-    const raised = await run('raise-floor', 'Shop', '--all', '--by', '1000')
+    const raised = await run('raise-floor', 'Shop', '--all', '--by', '1000', '--yes')
     expect(raised).toMatchObject({ code: 0 })
     expect(raised.stdout).toContain('Where new ones begin, the root of this region says.')
     expect((await claim()).Low).toBeGreaterThan(6000)
@@ -56,7 +56,9 @@ describe('beside a region', () => {
       await newServer({ etcd: cluster.urls }),
     ]
     await one.claim()
-    expect(await one.run('raise-floor', 'Shop', 'orders', '50000')).toMatchObject({ code: 0 })
+    expect(await one.run('raise-floor', 'Shop', 'orders', '50000', '--yes')).toMatchObject({
+      code: 0,
+    })
     expect((await other.claim()).Low).toBeGreaterThan(50_000)
   })
 })

@@ -1,0 +1,35 @@
+/** Which document a series makes next, as the package itself writes it: `T3-2026-000132`. */
+import { visible } from '../http/messages.js'
+import { isOfPrefix, periodsIn, rangeNamed } from '../ledger/heard.js'
+import type { Series, SeriesPeriod } from '../ledger/ledger.js'
+
+const DIGITS = 6
+
+/** Is there no period in the text of its numbers? */
+export const isBare = (each: SeriesPeriod): boolean =>
+  each.period === '' || rangeNamed(each) !== undefined
+
+export function nextOf(letter: string, mark: SeriesPeriod, isWithout = isBare(mark)): string {
+  const { period, last } = mark
+  if (rangeNamed(mark)?.to === last) return `the first one of a range above ${last}`
+  return textOf(letter, last + 1, isWithout ? '' : period)
+}
+
+const textOf = (letter: string, number: number, period: string): string =>
+  visible([letter, ...(period ? [period] : []), String(number).padStart(DIGITS, '0')].join('-'))
+
+/** The next document of a series, as far as the server has heard of it. */
+export function nextDocument(series: Series): string {
+  const { letter, ranges } = series
+  const periods = periodsIn(series)
+  const newest = periods.at(-1)
+  const isBegun = newest && rangeNamed(newest)
+  const begun = ranges.findIndex((each) => isBegun && isOfPrefix(isBegun)(each))
+  for (const { from, to, prefix } of ranges.slice(Math.max(0, begun))) {
+    const ofPrefix = periods.filter((each) => isOfPrefix({ prefix })(rangeNamed(each) ?? {}))
+    const number = Math.max(from - 1, ...ofPrefix.map(({ last }) => last)) + 1
+    if (number > to) continue
+    return prefix ? `number ${number} of ${prefix}` : textOf(letter, number, '')
+  }
+  return newest ? nextOf(letter, newest) : `its first one, such as ${textOf(letter, 1, '')}`
+}
