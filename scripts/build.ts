@@ -16,6 +16,7 @@ const ON_DEMAND = [
   'client/online-calls',
   'client/warnings',
   'consecutive/online',
+  'consecutive/reading',
   'worker/here',
 ]
 

@@ -682,6 +682,8 @@ export const GUARDS: Guard[] = [
   guard('H28 a number that is taken already stores nothing else', 'store/indexeddb'),
   guard('H28 a key has one number', 'consecutive/consecutive'),
   guard('H28 two numbers have two texts', 'consecutive/strangers'),
+  guard('H28 a key has one content', 'consecutive/register'),
+  guard('H40 what is written has an entry, in the same transaction', 'consecutive/register'),
   guard(
     'H28 a number is of the series that the app names',
     'consecutive/other-series',

@@ -10,11 +10,12 @@ import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
 import type { SeriesState } from './state.js'
 
 export async function exported(
-  { state, numbers, links, ranges }: StoredSeries,
+  stored: StoredSeries,
   head: object,
   { broken, chains, flagged = [] }: Verified,
 ): Promise<string> {
-  const reports = reportOf(state, numbers, ranges)
+  const { state, numbers, links } = stored
+  const reports = reportOf(stored)
   const linkAt = new Map(links.map((link) => [textOf(link.chain, link.at), link]))
   const linkOf = new Map(
     numbers.map(({ letter, id, link }) => [
@@ -46,7 +47,7 @@ export async function exported(
     record: 'end',
     totals: { ...totalsOf(reports), ...heardIn(state, numbers) },
     outages: reports.flatMap(outagesIn),
-    check: { broken: broken ?? null, chains, flagged },
+    check: { broken, chains, flagged },
     sha256: await sha256(body),
   }
   return `${body}${JSON.stringify(end)}\n`

@@ -1,36 +1,23 @@
-/** Finds the first record of each chain that does not fit. */
-import type { ChainFlag, Link, LinkMark, NumberRow } from '../core/series-store.js'
+/** Finds each record of the chains, and of the register, that does not fit. */
+import type { ChainFlag, Entry, Link, LinkMark, NumberRow } from '../core/series-store.js'
 import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
+import { type BrokenRecord, brokenIn, REGISTER } from './register-check.js'
+
+export type { BrokenRecord } from './register-check.js'
 
 export interface VerifiedChain {
-  /** The series, or empty: the chain is the device's. */
+  /** The series; empty: the chain is the device's; `register`: it is the register. */
   chain: string
   count: number
   /** Keep it elsewhere, and give it to `verify({ known })`: only that shows a missing end. */
   last?: Known
 }
 
-/**
- * The first record that does not fit, and why:
- *
- * - `missing`: it has gone, or its number has, or was made without the chain.
- * - `hash`: the stored text has another hash.
- * - `previous`: it does not hold the hash of the record before.
- * - `text`: what is stored of the record makes another text now.
- * - `known`: a link that was kept elsewhere is another one.
- */
-export interface BrokenRecord {
-  chain: string
-  at: number
-  id?: string
-  why: 'missing' | 'hash' | 'previous' | 'text' | 'known'
-}
-
 export interface Verified {
   chains: VerifiedChain[]
-  /** Absent: all records fit. */
-  broken?: BrokenRecord
+  /** Empty: all that is stored fits. */
+  broken: BrokenRecord[]
   /** Records that said when they were made that something did not fit. */
   flagged?: { chain: string; at: number; flags: ChainFlag[] }[]
 }
@@ -38,34 +25,39 @@ export interface Verified {
 /** A link that was kept elsewhere: at the server, on paper, in a mail. */
 export type Known = LinkMark
 
+/** @param rule of the chains now. Undefined: the app has none */
 export async function verified(
   stored: StoredSeries,
   known: Known | undefined,
-  rule: Rule,
+  rule: Rule | undefined,
 ): Promise<Verified> {
-  const { numbers, links } = stored
+  const { numbers, links, entries } = stored
   const named = numbers.flatMap((row, i) => markOf(row, numbers[i - 1]))
+  const marks = [...named, ...(known ? [{ ...known, isKnown: true }] : [])]
   const chains: VerifiedChain[] = []
   const broken: BrokenRecord[] = []
-  for (const chain of new Set(
-    [...links, ...named, ...(known ? [known] : [])].map((of) => of.chain),
-  )) {
-    const ofChain = links.filter((link) => link.chain === chain)
-    const { at, hash } = ofChain.at(-1) ?? {}
+  const ofChain = new Map<string, (Link | Known)[]>([[REGISTER, entries.map(markOfEntry)]])
+  for (const { chain } of marks) ofChain.set(chain, ofChain.get(chain) ?? [])
+  for (const link of links) ofChain.set(link.chain, [...(ofChain.get(link.chain) ?? []), link])
+  for (const [chain, records] of ofChain) {
+    const { at, hash } = records.at(-1) ?? {}
     const last = at !== undefined && hash !== undefined && { last: { chain, at, hash } }
-    chains.push({ chain, count: ofChain.length, ...last })
-    const marks = [...named, ...(known ? [{ ...known, isKnown: true }] : [])]
+    chains.push({ chain, count: records.length, ...last })
     const found = [
-      ...(await brokenLink(ofChain, rule)),
-      ...marks.filter((mark) => mark.chain === chain).flatMap((mark) => brokenMark(mark, ofChain)),
+      ...(rule && chain !== REGISTER ? await brokenLinks(records as Link[], rule) : []),
+      ...brokenMarks(
+        marks.filter((mark) => mark.chain === chain),
+        records,
+      ),
     ]
-    const [first] = found.sort((a, b) => a.at - b.at)
-    if (first) broken.push({ chain, ...first })
+    broken.push(...found.sort((a, b) => a.at - b.at).map((each) => ({ chain, ...each })))
   }
+  broken.push(...brokenIn(stored))
   const flagged = links.flatMap(({ chain, at, flags }) => (flags ? { chain, at, flags } : []))
-  const [first] = broken
-  return { chains, ...(first && { broken: first }), ...(flagged.length > 0 && { flagged }) }
+  return { chains, broken, ...(flagged.length > 0 && { flagged }) }
 }
+
+const markOfEntry = ({ place, hash }: Entry): Known => ({ chain: REGISTER, at: place, hash })
 
 /**
  * What a number knows of its record. One without a record, after one that has a record, names the
@@ -81,31 +73,37 @@ function markOf({ id, letter, link }: NumberRow, before: NumberRow | undefined) 
 type Found = Omit<BrokenRecord, 'chain'>
 
 /** @param links of one chain, in their order */
-async function brokenLink(links: readonly Link[], rule: Rule): Promise<Found[]> {
+async function brokenLinks(links: readonly Link[], rule: Rule): Promise<Found[]> {
+  const found: Found[] = []
   for (const [i, link] of links.entries()) {
     const { at, id, text, previous, hash, series } = link
     const before = links[i - 1]
     const expected = (before?.at ?? 0) + 1
-    if (at !== expected) return [{ at: expected, why: 'missing' }]
     const of = { at, ...(id !== undefined && { id }) }
-    if ((await rule.hashOf(text)) !== hash) return [{ ...of, why: 'hash' }]
-    if (previous !== (before?.hash ?? (await rule.initialOf(series))))
-      return [{ ...of, why: 'previous' }]
-    if (text !== textAgain(link, rule)) return [{ ...of, why: 'text' }]
+    if (at !== expected) found.push({ at: expected, why: 'missing' })
+    else if (previous !== (before?.hash ?? (await rule.initialOf(series))))
+      found.push({ ...of, why: 'previous' })
+    if ((await rule.hashOf(text)) !== hash) found.push({ ...of, why: 'hash' })
+    // An older rule makes other texts: what it has made is checked by its hash.
+    else if (link.rule === rule.id && text !== textAgain(link, rule))
+      found.push({ ...of, why: 'text' })
   }
-  return []
+  return found
 }
 
-/** What a number, or somebody elsewhere, knows of a record. */
-function brokenMark(
-  { at, hash, id, isKnown }: LinkMark & { id?: string; isKnown?: boolean },
-  links: readonly Link[],
+/** What numbers, or somebody elsewhere, know of records. */
+function brokenMarks(
+  marks: readonly (LinkMark & { id?: string; isKnown?: boolean })[],
+  links: readonly (LinkMark & { id?: string })[],
 ): Found[] {
-  const link = links.find((each) => each.at === at)
-  const of = { at, ...(id !== undefined && { id }) }
-  if (!link || hash === '') return [{ ...of, why: 'missing' }]
-  if (link.hash === hash && (id === undefined || link.id === id)) return []
-  return [{ ...of, why: isKnown ? 'known' : 'hash' }]
+  const stored = new Map(links.map((link) => [link.at, link]))
+  return marks.flatMap(({ at, hash, id, isKnown }): Found[] => {
+    const link = stored.get(at)
+    const of = { at, ...(id !== undefined && { id }) }
+    if (!link || hash === '') return [{ ...of, why: 'missing' }]
+    if (link.hash === hash && (id === undefined || link.id === id)) return []
+    return [{ ...of, why: isKnown ? 'known' : 'hash' }]
+  })
 }
 
 function textAgain(link: Link, rule: Rule): string | undefined {

@@ -5,10 +5,8 @@
  */
 import { HiloError } from '../core/errors.js'
 import type { ChainFlag, ChainRecord, Link } from '../core/series-store.js'
-import { exported } from './chain-export.js'
-import { type Known, type Verified, verified } from './chain-verify.js'
 import { addRecord, type Draft, numberWith, placeOf, type Rule, type Sealing } from './links.js'
-import type { StoredSeries } from './numbers.js'
+import { sha256 } from './sha256.js'
 
 export type { ChainFlag, ChainRecord } from '../core/series-store.js'
 export type { BrokenRecord, Known, Verified, VerifiedChain } from './chain-verify.js'
@@ -50,9 +48,8 @@ export interface ChainOptions<Content = unknown> {
 
 /** Made by {@link chain}, for the option `chain` of `consecutive`. */
 export interface Chain extends Sealing {
-  /** For `consecutive` alone, as is `export`. */
-  verify(stored: StoredSeries, known: Known | undefined): Promise<Verified>
-  export(stored: StoredSeries, head: object): Promise<string>
+  /** For `consecutive` alone. */
+  rule: Rule
 }
 
 /**
@@ -84,9 +81,7 @@ export function chain<Content = unknown>(options: ChainOptions<Content>): Chain 
     },
     numberWith,
     addRecord,
-    verify: (stored, known) => verified(stored, known, rule),
-    export: async (stored, head) =>
-      exported(stored, { ...head, rule: rule.head }, await verified(stored, undefined, rule)),
+    rule,
   }
 }
 
@@ -110,6 +105,7 @@ async function unhashedOf(draft: Draft, rule: Rule): Promise<Link> {
     at: placeOf(draft),
     time: timeText(new Date()),
     ...(key !== undefined && { key }),
+    rule: rule.id,
     text: '',
     previous: before ? before.hash : await rule.initialOf(record.series),
     hash: '',
@@ -122,6 +118,8 @@ function ruleOf(options: ChainOptions): Rule {
   const nameOf = (part: unknown) => (typeof part === 'function' ? 'function' : part)
   const { over = 'series' } = options
   return {
+    // A function is known by its source: a new build may write the same one in another way.
+    id: sha256([make, digest, encoding, initial, over, name].join('\n')).slice(0, 16),
     head: {
       ...(name !== undefined && { name }),
       over,
@@ -129,7 +127,7 @@ function ruleOf(options: ChainOptions): Rule {
       encoding: nameOf(encoding),
       initial: nameOf(initial),
     },
-    textOf({ chain: _, text, previous, hash, key, flags, ...record }) {
+    textOf({ chain: _, text, previous, hash, key, flags, rule, ...record }) {
       try {
         return checkText('text', make(record, previous))
       } catch (cause) {

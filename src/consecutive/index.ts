@@ -15,28 +15,28 @@ import type { HeldSeries } from './numbers.js'
 import {
   type Checked,
   type ConsecutiveOptions,
-  chainIn,
   checkCall,
   checkKey,
   checkKnown,
   checkSeriesOptions,
   checkSignal,
   checkWhy,
+  frozen,
   must,
 } from './options.js'
 import { dataOf, isEnding, type Rest, restOf } from './ranges.js'
-import { reportOf, type SeriesReport } from './report.js'
+import type { SeriesReport } from './report.js'
 import { type SettledState, settledAs } from './rows.js'
 import { Series, type TakenNumber, untilAborted } from './series.js'
 import type { SeriesServer } from './server.js'
-import { SeriesStorage } from './storage.js'
+import { contentOf, SeriesStorage } from './storage.js'
 
 export type { NumberRange } from '../core/series-store.js'
 export type { SeriesHandedOver } from '../core/wire.js'
 export type { HeldSeries } from './numbers.js'
 export type { ConsecutiveOptions } from './options.js'
 export type { ReportedRange } from './ranges.js'
-export type { NumberState, ReportedNumber, SeriesReport } from './report.js'
+export type { NumberState, ReportedNumber, SeriesReport, Settlement } from './report.js'
 export type { SettledState } from './rows.js'
 export type { SeriesEnd, SeriesLedgers } from './state.js'
 
@@ -117,15 +117,14 @@ export interface Consecutive {
    */
   record(options: { key: string; kind: string; content?: unknown }): Promise<ChainedRecord>
   /**
-   * Checks the chains that are stored here, and names the first record that does not fit.
-   * @param options `known` is a link that was kept elsewhere, such as `last` of what this returned
-   * @throws HiloError `invalid-argument` without a chain, or when `known` is no link
+   * Checks the register and the chains that are stored here, and names all that does not fit.
+   * @param options `known` is a link that was kept elsewhere, such as a `last` of what this returned
+   * @throws HiloError `invalid-argument` when `known` is no link
    */
   verify(options?: { known?: Known }): Promise<Verified>
   /**
    * All series and chains of this device as JSON Lines: a head, each number and record, and the
    * totals. `head` is put into the head: who issues the documents, where.
-   * @throws HiloError `invalid-argument` without a chain
    */
   export(head?: Record<string, unknown>): Promise<string>
   /**
@@ -232,6 +231,7 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
   })
   // While there is a network, and the files of this page's build are still deployed.
   online().catch(() => {})
+  reading().catch(() => {})
   access.startOvers.push(async (name = database) => {
     if (name === database) await (await online()).startOver()
   })
@@ -255,6 +255,8 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
   return { series, page, storage }
 }
 
+const reading = onceLoaded(() => import('./reading.js'))
+
 /** @returns loads it; what could not be loaded is asked for again by the next call */
 function onceLoaded<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined
@@ -269,7 +271,7 @@ function onceLoaded<T>(load: () => Promise<T>): () => Promise<T> {
 }
 
 const NOT_LOADED =
-  'The server was not asked: that part of offline-hilo/consecutive could not be loaded. '
+  'Nothing was made or changed: a part of offline-hilo/consecutive could not be loaded. '
 const RELOAD = 'Reload the page when there is a network.'
 const ONE_FILE =
   'A service worker may load no code later: bundle it into one file, without dynamic imports.'
@@ -291,10 +293,18 @@ function methodsOf(
       const { signal, content, kind } = asked
       if (signal !== undefined) checkSignal(signal)
       if (signal?.aborted) throw aborted(signal)
-      const isSealed = chain !== undefined || content !== undefined || kind !== undefined
+      const isSealed = chain !== undefined || kind !== undefined
       const sealed = isSealed ? sealedOf(kind ?? 'number', content) : undefined
+      const hash = contentOf(sealed ? sealed.content : frozen(content))
       const { row, heard } = await inSale(page, key, async (name) => {
-        const taking = series.take({ ...makeOf(key), page: name, sealed, holder, wait })
+        const taking = series.take({
+          ...makeOf(key),
+          page: name,
+          content: hash,
+          sealed,
+          holder,
+          wait,
+        })
         return signal ? untilAborted(signal, taking, () => aborted(signal)) : taking
       }).catch((error) => {
         if (error.code === 'exhausted') tell('exhausted', { error })
@@ -330,11 +340,16 @@ function methodsOf(
     async verify(options) {
       closing.throwIfAborted()
       const { known } = checkCall(options, 'known')
-      return chainIn(chain).verify(await stored(), known && checkKnown(known))
+      const link = known && checkKnown(known)
+      const { verified } = await reading()
+      return verified(await stored(), link, chain?.rule)
     },
     async export(head) {
       closing.throwIfAborted()
-      return chainIn(chain).export(await stored(), { ...head, ...holder })
+      const [of, rule] = [await stored(), chain?.rule]
+      const { exported, verified } = await reading()
+      const about = { ...head, ...holder, ...(rule && { rule: rule.head }) }
+      return exported(of, about, await verified(of, undefined, rule))
     },
     async prepare() {
       closing.throwIfAborted()
@@ -372,12 +387,10 @@ function methodsOf(
       closing.throwIfAborted()
       const { numbers = true } = checkCall(options, 'numbers')
       must(typeof numbers === 'boolean', 'numbers is true or false', numbers)
-      if (numbers) {
-        const of = await stored()
-        return reportOf(of.state, of.numbers, of.ranges)
-      }
+      const { reportOf } = await reading()
+      if (numbers) return reportOf(await stored())
       const { state, last } = await storage.current()
-      return reportOf(state, [], await given(), last)
+      return reportOf({ state, numbers: [], entries: [], ranges: await given() }, last)
     },
   }
 }

@@ -1,7 +1,13 @@
 /** Series in IndexedDB, those of a server's database in one of their own: strict transactions. */
 import { HiloError } from '../core/errors.js'
 import type { SeriesKey } from '../core/page-exit.js'
-import type { Link, NumberRow, SeriesStore, SeriesTransaction } from '../core/series-store.js'
+import type {
+  Entry,
+  Link,
+  NumberRow,
+  SeriesStore,
+  SeriesTransaction,
+} from '../core/series-store.js'
 import { Database, type DBSchema, type Transaction } from '../store/database.js'
 
 /** The collection. Empty: all of them share it. */
@@ -26,6 +32,7 @@ interface Schema extends DBSchema {
     value: Link & Of
     indexes: { key: [of: string, key: string] }
   }
+  entries: { key: [of: string, place: number]; value: Entry & Of }
 }
 
 /** @param name of the `Hilo`'s own database */
@@ -35,7 +42,7 @@ export function seriesInIndexedDb(name: string, [url, database, of]: SeriesKey):
   const db = new Database<Schema>({
     name: `${name}-series${JSON.stringify([url, database])}`,
     version: 1,
-    stores: ['series', 'numbers', 'links'],
+    stores: ['series', 'numbers', 'links', 'entries'],
     create(db) {
       db.createObjectStore('series')
       const numbers = db.createObjectStore('numbers', { keyPath: ['of', 'letter', 'place'] })
@@ -45,6 +52,7 @@ export function seriesInIndexedDb(name: string, [url, database, of]: SeriesKey):
       numbers.createIndex('period', ['of', 'letter', 'period', 'number'], { unique: true })
       const links = db.createObjectStore('links', { keyPath: ['of', 'chain', 'at'] })
       links.createIndex('key', ['of', 'key'], { unique: true })
+      db.createObjectStore('entries', { keyPath: ['of', 'place'] })
     },
     meaning:
       'Consecutive numbers are not made in memory. Ask again with the same key: it gets the ' +
@@ -72,10 +80,11 @@ function transactionOf(
   of: string,
   writes: Promise<unknown>[],
 ): SeriesTransaction {
-  const [series, numbers, links] = [
+  const [series, numbers, links, entries] = [
     tx.objectStore('series'),
     tx.objectStore('numbers'),
     tx.objectStore('links'),
+    tx.objectStore('entries'),
   ]
   const begin = (write: Promise<unknown>) => {
     // One that fails after `work` has thrown is not waited for.
@@ -106,9 +115,12 @@ function transactionOf(
     numbers: async () => (await numbers.getAll(under(of))).map(bare),
     links: async () =>
       [...(await links.getAll(under(''))), ...(await links.getAll(under(of)))].map(bare),
+    entries: async (after, most) =>
+      (await entries.getAll(IDBKeyRange.bound([of, after + 1], [of, []]), most)).map(bare),
     saveState: (state) => begin(series.put(state, of)),
     addNumber: (row) => begin(numbers.add({ ...row, of })),
     saveNumber: (row) => begin(numbers.put({ ...row, of })),
+    addEntry: (entry) => begin(entries.add({ ...entry, of })),
     addLink: (link) => begin(links.add({ ...link, of: withChain(link.chain) })),
   }
 }

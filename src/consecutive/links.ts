@@ -37,6 +37,7 @@ export interface Sealing {
   linkOf(draft: Draft): Promise<Link>
   numberWith: typeof numberWith
   addRecord: typeof addRecord
+  rule: Rule
 }
 
 export interface Sealed {
@@ -63,8 +64,9 @@ export function numberWith(
   const draft = draftOf(row, sealed, before, last)
   // guard: H28 a link is taken only while the record before it is the last one
   if (!follows(link, draft)) return { draft }
-  const { chain, at, hash, flags } = link
-  return { row: { ...row, link: { chain, at, hash }, ...(flags && { flags }) } }
+  const { chain, at, hash, flags, rule } = link
+  const of = { ...(rule !== undefined && { rule }), ...(flags && { flags }) }
+  return { row: { ...row, link: { chain, at, hash }, ...of } }
 }
 
 /**
@@ -137,6 +139,8 @@ function follows(link: Link | undefined, draft: Draft): link is Link {
 
 /** What a check needs of the rule of a chain. */
 export interface Rule {
+  /** Another one has another id. */
+  id: string
   /** For the head of an export. */
   head: object
   textOf(link: Link): string

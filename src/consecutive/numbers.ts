@@ -1,5 +1,5 @@
 /** What becomes of a call for a number, and what is known of a series. Pure. */
-import type { Link, NumberRange, NumberRow } from '../core/series-store.js'
+import type { Entry, Link, NumberRange, NumberRow } from '../core/series-store.js'
 import { lastOf } from './rows.js'
 import type { Refusal, SeriesState } from './state.js'
 
@@ -41,6 +41,8 @@ export interface StoredSeries {
   numbers: NumberRow[]
   /** By chain, in their order. */
   links: Link[]
+  /** The register, in its order. */
+  entries: Entry[]
   /** Which the app gives now. Absent: none. */
   ranges?: readonly NumberRange[] | undefined
 }

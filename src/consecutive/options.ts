@@ -139,13 +139,13 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
 }
 
 /** @throws HiloError `invalid-argument` */
-export function chainIn(chain: Chain | undefined): Chain {
+function chainIn(chain: Chain | undefined): Chain {
   if (chain) return chain
-  throw badOption('content, kind, records and their check need the option `chain`', undefined)
+  throw badOption('kind and records need the option `chain`', undefined)
 }
 
 /** What is hashed now is what is stored, whatever the app changes later. */
-function frozen(content: unknown, what = 'content'): unknown {
+export function frozen(content: unknown, what = 'content'): unknown {
   try {
     return content === undefined ? undefined : JSON.parse(JSON.stringify(content))
   } catch {

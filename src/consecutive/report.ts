@@ -1,8 +1,9 @@
 /** The whole series of a device, number by number, for people who have to account for them. */
-import type { ChainFlag, NumberRange, NumberRow } from '../core/series-store.js'
-import { type HeldSeries, heldSeries } from './numbers.js'
+import type { ChainFlag, Entry, NumberRange, NumberRow } from '../core/series-store.js'
+import { type HeldSeries, heldSeries, type StoredSeries } from './numbers.js'
 import { dataOf, type ReportedRange, reportedRanges, restOf } from './ranges.js'
-import { doubtfulIn, type SeriesEnd, type SeriesState } from './state.js'
+import { nameOf } from './register.js'
+import { doubtfulIn, type SeriesEnd } from './state.js'
 
 /**
  * - `open`: taken, and nothing else yet.
@@ -12,6 +13,16 @@ import { doubtfulIn, type SeriesEnd, type SeriesState } from './state.js'
  * - `refused`: the authority has refused the receipt; `reason` says why.
  */
 export type NumberState = NumberRow['state']
+
+/** A state that a number got. */
+export interface Settlement {
+  state: NumberState
+  /** By the device's clock: ISO 8601, in UTC. */
+  at: string
+  reason?: string
+  by?: string
+  ref?: string
+}
 
 export interface ReportedNumber {
   id: string
@@ -29,6 +40,8 @@ export interface ReportedNumber {
   takenAt: string
   /** When it got its state. Absent: it is open. */
   settledAt?: string
+  /** Each state that it got, in order. Absent: it is open. */
+  settled?: Settlement[]
   /** Who gave it its state. Absent: the app did not say. */
   by?: string
   /** The other document, as the app said. */
@@ -39,6 +52,10 @@ export interface ReportedNumber {
   isBack?: true
   /** Another device may have made this number, too. */
   isDoubtful?: true
+  /** The hash of what the app gave: SHA-256 of its JSON, the keys in order. */
+  content?: string
+  /** Which rule made its record in the chain. */
+  rule?: string
   /** What did not fit in the chain when it was made. */
   flags?: ChainFlag[]
 }
@@ -57,46 +74,59 @@ export interface SeriesReport extends Partial<HeldSeries> {
   ended?: SeriesEnd
 }
 
+/** @param last the last number of the series that goes on */
 export function reportOf(
-  state: SeriesState,
-  rows: readonly NumberRow[],
-  given: readonly NumberRange[] | undefined,
+  { state, numbers: rows, entries, ranges: given }: Omit<StoredSeries, 'links'>,
   last = rows.findLast(({ letter }) => letter === state.current?.letter),
 ): SeriesReport[] {
-  const { ended, current } = state
-  const reports = ended.map(({ letter, reason }): SeriesReport => {
+  const settled = settlementsIn(entries)
+  const listed = (letter: string, ranges: readonly NumberRange[], reason?: SeriesEnd) => {
     const of = rows.filter((row) => row.letter === letter)
-    return { series: letter, ...listed(of, [], doubtfulIn(reason)), ended: reason }
-  })
-  if (!current) return reports
-  const { letter } = current
-  const of = rows.filter((row) => row.letter === letter)
-  const held = heldSeries(state, last)!
-  return [
-    ...reports,
-    { ...held, ...listed(of, given ?? []), ...(given && restOf(given, held.last)) },
-  ]
-}
-
-function listed(
-  rows: readonly NumberRow[],
-  given: readonly NumberRange[],
-  doubtful?: { from: number; to: number },
-): Pick<SeriesReport, 'numbers' | 'ranges'> {
-  const ranges = reportedRanges(rows, given)
-  return {
-    numbers: rows.map((row) => reported(row, doubtful)),
-    ...(ranges.length > 0 && { ranges }),
+    const doubtful = reason && doubtfulIn(reason)
+    const reported = reportedRanges(of, ranges)
+    return {
+      series: letter,
+      numbers: of.map((row) => reportedNumber(row, settled.get(nameOf(row)), doubtful)),
+      ...(reported.length > 0 && { ranges: reported }),
+    }
   }
+  const reports = state.ended.map(
+    ({ letter, reason }): SeriesReport => ({ ...listed(letter, [], reason), ended: reason }),
+  )
+  const held = heldSeries(state, last)
+  if (!held) return reports
+  const rest = given && restOf(given, held.last)
+  return [...reports, { ...held, ...listed(held.series, given ?? []), ...rest }]
 }
 
-const reported = (
+/** By the name of their number. */
+function settlementsIn(entries: readonly Entry[]): Map<string, Settlement[]> {
+  const settled = new Map<string, Settlement[]>()
+  for (const { what, series, made, state, at, reason, by, ref } of entries) {
+    if (what !== 'settled') continue
+    const name = nameOf({ letter: series!, place: made! })
+    const of = settled.get(name) ?? []
+    of.push({
+      state: state!,
+      at,
+      ...(reason !== undefined && { reason }),
+      ...(by !== undefined && { by }),
+      ...(ref !== undefined && { ref }),
+    })
+    settled.set(name, of)
+  }
+  return settled
+}
+
+const reportedNumber = (
   { letter, place, period, range, open, page, isBack, link, ...row }: NumberRow,
+  settled: Settlement[] | undefined,
   doubtful: { from: number; to: number } | undefined,
 ): ReportedNumber => ({
   ...row,
   ...(period && { period }),
   ...dataOf(range),
+  ...(settled && { settled }),
   ...(isBack && { isBack: true }),
   ...(row.key !== undefined && isIn(place, doubtful) && { isDoubtful: true }),
 })

@@ -32,6 +32,8 @@ export interface Make {
    * handed out before the server hears of it.
    */
   checkIn: string | undefined
+  /** The hash of what the app gave. Undefined: it gave nothing. */
+  content?: string | undefined
   /** Its record in the chain. Absent: the series has no chain. */
   sealed?: Sealed | undefined
 }
@@ -60,7 +62,7 @@ export interface Before {
  */
 export function newNumber(before: Before, make: Make): NumberRow {
   const { letter, after, given } = before
-  const { key, format, ranges, page, checkIn } = make
+  const { key, format, ranges, page, checkIn, content } = make
   const last = before.last ?? lastOf(after)
   const made = ranges
     ? placeIn(rangesOf(ranges, given), last, after)
@@ -77,6 +79,7 @@ export function newNumber(before: Before, make: Make): NumberRow {
     state: 'open',
     takenAt: new Date().toISOString(),
     open: 1,
+    ...(content !== undefined && { content }),
     ...(page !== undefined && { page }),
     ...(checkIn === undefined && { heard: false }),
     ...(isBack && { isBack: 1 }),
@@ -187,6 +190,25 @@ export const noNumber = (key: string): HiloError =>
     'invalid-argument',
     `No number was made for the key ${JSON.stringify(key)}. Nothing was changed. Take a number ` +
       'with next({ key }) first.',
+  )
+
+/** @throws HiloError `invalid-argument` where the key has a number, or a record, of another content */
+export function mustBeSame(
+  id: string,
+  key: string,
+  was: string | undefined,
+  is: string | undefined,
+) {
+  // guard: H28 a key has one content
+  if (is !== undefined && is !== was) throw otherContent(id, key, was, is)
+}
+
+const otherContent = (id: string, key: string, was = 'none', is: string): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `Nothing was made or changed: ${id} was made for the key ${JSON.stringify(key)} with other ` +
+      `content. The hash of that one is ${was}, of this one ${is}. Another document takes ` +
+      'another key. For the number of this one, ask without content.',
   )
 
 export const sameText = ({ id }: NumberRow): HiloError =>

@@ -25,6 +25,8 @@ export interface SeriesState {
   ledger?: string
   /** Another one has answered: no series begins. */
   stopped?: SeriesLedgers
+  /** The last entry of the register. Absent: it has none. */
+  tail?: { place: number; hash: string }
   /** Ledgers that the device has left: late answers of them mean nothing. */
   former?: string[]
 }

@@ -19,16 +19,19 @@ import {
   type Taken,
   takenBefore,
 } from './numbers.js'
+import { recorded } from './register.js'
 import {
   type Before,
   handedOut,
   isEnough,
   type Make,
+  mustBeSame,
   newNumber,
   noNumber,
   sameText,
   takenBy,
 } from './rows.js'
+import { canonical, sha256 } from './sha256.js'
 import { type CurrentSeries, readState, type SeriesState, withNamed } from './state.js'
 
 interface Seen {
@@ -37,6 +40,9 @@ interface Seen {
   /** The last record of its chain. */
   link?: Link | undefined
 }
+
+/** All of them. */
+const MOST_ENTRIES = 2 ** 32 - 1
 
 /** Each method is one atomic, durable step. */
 export class SeriesStorage {
@@ -99,7 +105,11 @@ export class SeriesStorage {
           const last = await lastIn(tx, current)
           return sealed.sealing.addRecord(link, tx, key, sealed, current?.letter, last)
         })
-        if (!found || !('draft' in found)) return found
+        if (!found) return undefined
+        if (!('draft' in found)) {
+          mustBeSame(`record ${found.at}`, key, contentOf(found.content), contentOf(sealed.content))
+          return found
+        }
         link = await sealed.sealing.linkOf(found.draft)
       }
     })
@@ -143,6 +153,7 @@ export class SeriesStorage {
       const { current } = state
       const before = known && takenBefore(known, state)
       // guard: H28 a key has one number
+      if (known) mustBeSame(known.id, make.key, known.content, make.content)
       if (before?.isOut) {
         const row = takenBy(before.row, make.page)
         if (row !== before.row) tx.saveNumber(row)
@@ -211,8 +222,13 @@ export class SeriesStorage {
   /** In one read. */
   all(): Promise<StoredSeries> {
     return this.#store.transact('readonly', async (tx) => {
-      const [stored, numbers, links] = await Promise.all([tx.state(), tx.numbers(), tx.links()])
-      return { state: readState(stored), numbers, links }
+      const [stored, numbers, links, entries] = await Promise.all([
+        tx.state(),
+        tx.numbers(),
+        tx.links(),
+        tx.entries(0, MOST_ENTRIES),
+      ])
+      return { state: readState(stored), numbers, links, entries }
     })
   }
 
@@ -222,9 +238,13 @@ export class SeriesStorage {
 
   /** One atomic step, also of what the server says. */
   write<T>(work: (tx: SeriesTransaction) => Promise<T>): Promise<T> {
-    return this.#store.transact('readwrite', work)
+    return this.#store.transact('readwrite', (tx) => recorded(tx, work))
   }
 }
+
+/** @returns its hash. Undefined: there is none */
+export const contentOf = (content: unknown): string | undefined =>
+  content === undefined ? undefined : sha256(canonical(content))
 
 /** What is known where a number is made. */
 interface Found extends Pick<Before, 'last' | 'ofPeriod'> {

@@ -3,15 +3,20 @@
  * that is simulated. Guarantees what the port demands, if one transaction runs at a time and what
  * a failed one has changed is thrown away.
  */
-import type { Link, NumberRow, SeriesTransaction } from '../core/series-store.js'
+import type { Entry, Link, NumberRow, SeriesTransaction } from '../core/series-store.js'
 import type { StoredSeries } from './numbers.js'
 import { readState, type SeriesState } from './state.js'
 
-export const NOTHING_STORED: StoredSeries = { state: readState(undefined), numbers: [], links: [] }
+export const NOTHING_STORED: StoredSeries = {
+  state: readState(undefined),
+  numbers: [],
+  links: [],
+  entries: [],
+}
 
 /** @param stored is changed */
 export function wholeTransaction(stored: StoredSeries): SeriesTransaction {
-  const { numbers, links } = stored
+  const { numbers, links, entries } = stored
   const isAt = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.place === b.place
   const isNumber = (a: NumberRow, b: NumberRow) =>
     a.letter === b.letter && a.period === b.period && a.number === b.number
@@ -39,6 +44,7 @@ export function wholeTransaction(stored: StoredSeries): SeriesTransaction {
     lastLink: async (chain) => links.findLast((link) => link.chain === chain),
     numbers: async () => [...numbers],
     links: async () => [...links],
+    entries: async (after, most) => entries.filter(({ place }) => place > after).slice(0, most),
     saveState(state) {
       stored.state = state as SeriesState
     },
@@ -46,6 +52,7 @@ export function wholeTransaction(stored: StoredSeries): SeriesTransaction {
     saveNumber(row) {
       numbers[numbers.findIndex((each) => isAt(each, row))] = row
     },
+    addEntry: (entry) => add(entries, entry, (a: Entry, b: Entry) => a.place === b.place),
     addLink: (link) =>
       add(links, link, isLink, (a, b) => isOfKey(a, b) && isOfDevice(a) === isOfDevice(b)),
   }

@@ -8,7 +8,7 @@
  *   promise.
  * - When it rejects, nothing was written; only after `storage-failed` for a passed deadline is the
  *   outcome unknown.
- * - A number or a link that is added where one is, a second number or link of a key, and a second
+ * - A number, a link or an entry that is added where one is, a second number or link of a key, and a second
  *   number with an id fail the whole transaction.
  * - The chain without a name is of the device: all collections of a server's database share its
  *   links, also in their transactions.
@@ -55,6 +55,8 @@ export interface Link extends ChainRecord {
   /** The hash of the record before, or the initial value. */
   previous: string
   hash: string
+  /** Which rule made the text. */
+  rule?: string
   flags?: ChainFlag[]
 }
 
@@ -110,10 +112,60 @@ export interface NumberRow {
   heard?: false
   /** Its period had given way to another one before: the device's clock went back. */
   isBack?: 1
+  /** The hash of what the app gave. Absent: it gave nothing. */
+  content?: string
+  /** Which rule made its record in the chain. */
+  rule?: string
   /** Of its record in the chain. Absent: it has none. */
   link?: LinkMark
   /** What did not fit in the chain when it was made. */
   flags?: ChainFlag[]
+}
+
+/**
+ * One thing that happened to the series of a collection. The register of these only grows.
+ *
+ * - `begun`: the server gave a series. `ended`: no number is made in it any more.
+ * - `ranges`: the server gave other ranges to it.
+ * - `taken`: a number was made. `late`: it was handed out before the server had heard of it.
+ * - `settled`: a number got a state.
+ * - `record`: a record without a number was added to a chain.
+ */
+export interface Entry {
+  /** 1, 2, 3 …: its place in the register. */
+  place: number
+  what: 'begun' | 'ended' | 'ranges' | 'taken' | 'late' | 'settled' | 'record'
+  /** By the device's clock: ISO 8601, in UTC. */
+  at: string
+  series?: string
+  /** The place of a number among those of its series. */
+  made?: number
+  id?: string
+  number?: number
+  period?: string
+  range?: NumberRange
+  key?: string
+  state?: NumberRow['state']
+  reason?: string
+  by?: string
+  ref?: string
+  kind?: string
+  /** The hash of what the app gave. */
+  content?: string
+  /** Which rule made the record of the chain. */
+  rule?: string
+  link?: LinkMark
+  flags?: ChainFlag[]
+  heard?: false
+  isBack?: 1
+  end?: object
+  after?: object
+  ranges?: readonly NumberRange[]
+  ledger?: string
+  /** The hash of the entry before. Empty: it is the first. */
+  previous: string
+  /** Of the entry as JSON without this field, its keys in the order of the alphabet: SHA-256. */
+  hash: string
 }
 
 /** What one transaction reads and writes. It ends when the work that got it is over. */
@@ -134,11 +186,14 @@ export interface SeriesTransaction {
   /** All, by series or chain, in their order; also those of the device's chain. */
   numbers(): Promise<NumberRow[]>
   links(): Promise<Link[]>
+  /** At most so many entries of the register after a place, in their order. */
+  entries(after: number, most: number): Promise<Entry[]>
   saveState(state: object): void
   addNumber(row: NumberRow): void
   /** In the place of the one that is there. */
   saveNumber(row: NumberRow): void
   addLink(link: Link): void
+  addEntry(entry: Entry): void
 }
 
 /** The series of one collection. */

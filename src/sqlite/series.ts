@@ -2,7 +2,7 @@
  * Series of consecutive numbers in the store's SQLite file: the statements behind each step of a
  * transaction. The store begins and commits it, one at a time.
  */
-import type { Link, NumberRow, SeriesTransaction } from '../core/series-store.js'
+import type { Entry, Link, NumberRow, SeriesTransaction } from '../core/series-store.js'
 import type { SqliteRow } from './driver.js'
 
 export const SERIES_TABLES = [
@@ -17,6 +17,8 @@ export const SERIES_TABLES = [
   `CREATE TABLE IF NOT EXISTS offline_hilo_links (
     of TEXT NOT NULL, chain TEXT NOT NULL, place INTEGER NOT NULL, key TEXT, record TEXT NOT NULL,
     PRIMARY KEY (of, chain, place), UNIQUE (of, key))`,
+  `CREATE TABLE IF NOT EXISTS offline_hilo_entries (
+    of TEXT NOT NULL, place INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (of, place))`,
 ]
 
 const SAVE_STATE = 'INSERT OR REPLACE INTO offline_hilo_series (of, record) VALUES (?, ?)'
@@ -28,6 +30,9 @@ const SAVE_NUMBER = `${ADD_NUMBER} ON CONFLICT (of, letter, place) DO UPDATE
   SET key = excluded.key, open = excluded.open, record = excluded.record`
 const ADD_LINK = `INSERT INTO offline_hilo_links (of, chain, place, key, record)
   VALUES (?, ?, ?, NULLIF(?, ''), ?)`
+const ADD_ENTRY = 'INSERT INTO offline_hilo_entries (of, place, record) VALUES (?, ?, ?)'
+const ENTRIES = `SELECT record FROM offline_hilo_entries WHERE of = ? AND place > ?
+  ORDER BY place LIMIT ?`
 const NUMBERS = 'SELECT record FROM offline_hilo_numbers WHERE of = ?'
 const LINKS = 'SELECT record FROM offline_hilo_links WHERE of = ?'
 const LAST_LINK = `${LINKS} AND chain = ? ORDER BY place DESC LIMIT 1`
@@ -84,9 +89,11 @@ export async function seriesSteps<T>(
       ...(await read<Link>(`${LINKS} ORDER BY place`, ofDevice)),
       ...(await all<Link>(`${LINKS} ORDER BY chain, place`)),
     ],
+    entries: (after, most) => all<Entry>(ENTRIES, `${after}`, `${most}`),
     saveState: (state) => begin(SAVE_STATE, of, JSON.stringify(state)),
     addNumber: (row) => save(ADD_NUMBER, row),
     saveNumber: (row) => save(SAVE_NUMBER, row),
+    addEntry: (entry) => begin(ADD_ENTRY, of, `${entry.place}`, JSON.stringify(entry)),
     addLink(link) {
       const { chain, at, key = '' } = link
       begin(ADD_LINK, withChain(chain), chain, `${at}`, key, JSON.stringify(link))

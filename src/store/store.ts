@@ -4,6 +4,7 @@ export type { SeriesKey } from '../core/page-exit.js'
 export type {
   ChainFlag,
   ChainRecord,
+  Entry,
   Link,
   LinkMark,
   NumberRow,

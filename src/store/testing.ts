@@ -5,6 +5,7 @@
 import { type DeviceState, emptyState, type LeaseNote, type Note } from '../core/state.js'
 import type {
   DeviceStore,
+  Entry,
   Link,
   NumberRow,
   SeriesStore,
@@ -179,10 +180,12 @@ const SERIES_CHECKS: SeriesCheck[] = [
       const series = await open()
       const rows = [number(1, 'a', '2026'), number(2, 'b', '2027'), number(3, 'c', '2026', 2)]
       const links = rows.map(({ place, key }) => linkOf(place, key!))
+      const entries = rows.map(({ place }) => entryOf(place))
       await series.transact('readwrite', async (tx) => {
         tx.saveState({ version: 1 })
         rows.forEach(tx.addNumber)
         links.forEach(tx.addLink)
+        entries.forEach(tx.addEntry)
       })
       const { key: _, open: __, ...settled } = rows[1]!
       await series.transact('readwrite', async (tx) => tx.saveNumber(settled))
@@ -203,6 +206,8 @@ const SERIES_CHECKS: SeriesCheck[] = [
         mustBe(await tx.linkOf('b', 'A'), links[1], 'the link of a key')
         mustBe(await tx.linkOf('b', ''), undefined, 'the link of a key in the chain of the device')
         mustBe(await tx.lastLink('A'), links[2], 'the last link')
+        mustBe(await tx.entries(0, 9), entries, 'the entries')
+        mustBe(await tx.entries(1, 1), entries.slice(1, 2), 'the entry after the first one')
       })
     },
   ],
@@ -213,6 +218,7 @@ const SERIES_CHECKS: SeriesCheck[] = [
       await series.transact('readwrite', async (tx) => {
         tx.addNumber(number(1, 'a', ''))
         tx.addLink(linkOf(1, 'a'))
+        tx.addEntry(entryOf(1))
       })
       const bang = new Error('bang')
       const failing: ((tx: SeriesTransaction) => void)[] = [
@@ -222,6 +228,7 @@ const SERIES_CHECKS: SeriesCheck[] = [
         (tx) => tx.addNumber({ ...number(2, 'b', ''), id: number(1, 'a', '').id }),
         (tx) => tx.addLink(linkOf(1, 'b')),
         (tx) => tx.addLink(linkOf(2, 'a')),
+        (tx) => tx.addEntry({ ...entryOf(1), at: '' }),
         throwing(bang),
       ]
       for (const fail of failing) {
@@ -235,6 +242,7 @@ const SERIES_CHECKS: SeriesCheck[] = [
         mustBe(await tx.state(), undefined, 'the state')
         mustBe(await tx.numbers(), [number(1, 'a', '')], 'the numbers')
         mustBe(await tx.links(), [linkOf(1, 'a')], 'the links')
+        mustBe(await tx.entries(0, 9), [entryOf(1)], 'the entries')
       })
     },
   ],
@@ -303,6 +311,14 @@ const linkOf = (at: number, key: string): Link => ({
   text: key,
   previous: '',
   hash: key,
+})
+
+const entryOf = (place: number): Entry => ({
+  place,
+  what: 'begun',
+  at: '2027-01-01T08:00:00.000Z',
+  previous: '',
+  hash: '',
 })
 
 const OTHER_KEYS: [what: string, key: StoreKey][] = [

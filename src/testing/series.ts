@@ -3,7 +3,9 @@
  * server of its own. The numbers are made by the functions that the real ones use.
  */
 import { withCheckIn, withCheckInAnswer } from '../consecutive/answers.js'
+import { recorded } from '../consecutive/register.js'
 import type { SeriesServer } from '../consecutive/server.js'
+import { readState } from '../consecutive/state.js'
 import { NOTHING_STORED, wholeTransaction } from '../consecutive/whole.js'
 import { toLetter } from '../core/series-letters.js'
 import type { Link, SeriesStore, SeriesTransaction } from '../core/series-store.js'
@@ -31,9 +33,9 @@ export class TestSeries implements SeriesStore, SeriesServer {
 
   transact<T>(_: unknown, work: (tx: SeriesTransaction) => Promise<T>): Promise<T> {
     const turn = this.#device.last.then(async () => {
-      const { state, numbers, links } = this.#stored
+      const { state, numbers, links, entries } = this.#stored
       const all = [...this.#device.links, ...links]
-      const stored = { state, numbers: [...numbers], links: all }
+      const stored = { state, numbers: [...numbers], links: all, entries: [...entries] }
       const result = await work(wholeTransaction(stored))
       this.#stored = { ...stored, links: all.filter(({ chain }) => chain !== '') }
       this.#device.links = all.filter(({ chain }) => chain === '')
@@ -55,18 +57,18 @@ export class TestSeries implements SeriesStore, SeriesServer {
 
   /** This device turns out to be a copy. @returns whether it had a series, which has ended */
   fork(): boolean {
-    const { state, numbers, links } = this.#stored
-    const { letter, heard = 0 } = state.current ?? {}
-    const unheard = numbers.filter((row) => row.letter === letter && row.place > heard)
-    const named = withCheckIn(state, unheard, 'fork')
-    if (!named.result) return false
-    const answer = { superseded: true, last: named.result.last } as const
-    const ended = withCheckInAnswer(named.state, unheard, named.result.id, answer)
-    const rows = numbers.map(
-      (row) =>
-        ended.rows.find(({ place, letter }) => place === row.place && letter === row.letter) ?? row,
-    )
-    this.#stored = { state: ended.state, numbers: rows, links }
-    return true
+    const step = async (tx: SeriesTransaction) => {
+      const state = readState(await tx.state())
+      const { letter = '', heard = 0 } = state.current ?? {}
+      const unheard = await tx.numbersAfter(letter, heard)
+      const named = withCheckIn(state, unheard, 'fork')
+      if (!named.result) return
+      const answer = { superseded: true, last: named.result.last } as const
+      const ended = withCheckInAnswer(named.state, unheard, named.result.id, answer)
+      ended.rows.forEach(tx.saveNumber)
+      tx.saveState(ended.state)
+    }
+    void this.transact('readwrite', (tx) => recorded(tx, step))
+    return this.#stored.state.current !== undefined
   }
 }

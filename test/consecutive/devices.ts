@@ -103,7 +103,7 @@ export async function registry(): Promise<ListedSeries[]> {
   return (await answer.json()).series
 }
 
-const STORES = ['series', 'numbers', 'links'] as const
+const STORES = ['series', 'numbers', 'links', 'entries'] as const
 
 /** Where a device stores its receipts. */
 export const databaseOf = (name: string): string =>

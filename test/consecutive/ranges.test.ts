@@ -147,8 +147,7 @@ inEachStore(() => {
     const { series } = options(first, second)
     const { receipts } = openTill(shop, { series: { ...series, chain: linked } })
     await idsOf(receipts, 'a', 'b', 'c', 'd')
-    expect(await receipts.verify()).toMatchObject({ chains: [{ count: 4 }] })
-    expect(await receipts.verify()).not.toHaveProperty('broken')
+    expect(await receipts.verify()).toMatchObject({ chains: [{}, { count: 4 }], broken: [] })
     const lines = (await receipts.export()).trim().split('\n')
     const [head, row] = lines.map((line) => JSON.parse(line))
     expect(row.text).toBe('T3-001001;{"resolution":"80-21"};')
@@ -257,7 +256,7 @@ describe('ranges that a person gives at the server', () => {
     await give('A', { from: 1, to: 10 })
     await idsOf(receipts, ...Array.from({ length: 9 }, (_, i) => `sale ${i}`))
     expect(told.mock.calls).toEqual([[{ collection: 'receipts', series: 'A', left: 1 }]])
-    expect(await receipts.verify()).toMatchObject({ chains: [{ count: 9 }] })
+    expect(await receipts.verify()).toMatchObject({ chains: [{}, { count: 9 }] })
   })
 })
 

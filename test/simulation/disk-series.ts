@@ -44,9 +44,14 @@ export class DiskSeries implements SeriesStore {
       read.addEventListener('error', failed)
       read.addEventListener('success', async () => {
         try {
-          const { state, numbers, links } =
+          const { state, numbers, links, entries } =
             (read.result as StoredSeries | undefined) ?? NOTHING_STORED
-          const stored = { state, numbers: [...numbers], links: [...links] }
+          const stored = {
+            state,
+            numbers: [...numbers],
+            links: [...links],
+            entries: [...entries],
+          }
           const result = await work(wholeTransaction(stored))
           store.put(stored, KEY)
           tx.addEventListener('complete', () => resolve(result))
