@@ -50,6 +50,7 @@ const MAKERS: Record<string, string> = {
   'docs/recipes/README.md': 'the same module again',
   'docs/recipes/frameworks.md': 'the module where a server renders',
   'docs/guide.md': 'its options',
+  'docs/other-counters.md': 'its option `source`',
   'docs/security.md': 'its option `headers`',
   'docs/formats.md': 'its option `formatId`',
   'docs/ravendb.md': 'its options for RavenDB',
