@@ -9,6 +9,7 @@ import { build, type Plugin } from 'rolldown'
 import { emitDeclarations } from './declarations.js'
 import { moduleImports } from './module-imports.js'
 import { BROWSER_PACKAGE, isOneOf, type Package, SERVER_PACKAGE } from './packages.js'
+import { copyPages } from './pages.js'
 
 /** What a page loads on demand: files in `dist` without `.js`. */
 const ON_DEMAND = [
@@ -118,6 +119,7 @@ chmodSync(join(SERVER_PACKAGE.dist, 'cli.js'), 0o755)
 // npm packs only what is inside the folder of a package.
 for (const file of ['LICENSE', 'CHANGELOG.md'])
   copyFileSync(file, join(SERVER_PACKAGE.folder, file))
+copyPages()
 emitDeclarations(PACKAGES)
 for (const each of PACKAGES) checkReferences(each)
 

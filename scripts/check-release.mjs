@@ -15,10 +15,10 @@ for (const file of ['package.json', 'server/package.json']) {
   if (!url.replace(/\.git$/, '').endsWith(`/${repository}`))
     problems.push(
       `${file} has ${named ? `the repository ${url}` : 'no repository'}, and this is ` +
-        `${repository}. Set repository, homepage and bugs: docs/internals/releasing.md.`,
+        `${repository}. Set repository, homepage and bugs: RELEASING.md.`,
     )
   for (const [field, value] of Object.entries({ homepage, bugs }))
-    if (!value) problems.push(`${file} has no ${field}: docs/internals/releasing.md.`)
+    if (!value) problems.push(`${file} has no ${field}: RELEASING.md.`)
 }
 if (problems.length > 0) {
   console.error(problems.join('\n'))

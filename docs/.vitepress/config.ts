@@ -1,8 +1,8 @@
 /**
- * The documentation as a site, by VitePress: `npm run site`. The sidebar is docs/README.md. A link
- * into the sources becomes its text, because the site has none.
+ * The documentation as a site, by VitePress: `npm run site`. Its first page is docs/index.md, the
+ * sidebar docs/README.md. A link into the sources becomes its text, because the site has none.
  */
-import { cpSync, readFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
@@ -40,13 +40,16 @@ const STYLE = `@media (max-width: 640px) {
   .vp-doc table.meanings tr { display: grid; grid-template-columns: 1fr 1fr }
   .vp-doc table.meanings :is(td, th) { border: 0; text-align: start; overflow-wrap: anywhere }
   .vp-doc table.meanings :last-child:is(td, th) { grid-column: 1 / -1 }
+}
+.vp-doc iframe {
+  width: 100%; height: 860px; border: 1px solid var(--vp-c-divider); border-radius: 8px;
 }`
 
 export default {
   title: 'offline-hilo',
   description,
   cacheDir: join(ROOT, 'node_modules/.cache/vitepress'),
-  rewrites: { 'README.md': 'index.md', 'recipes/README.md': 'recipes/index.md' },
+  rewrites: { 'README.md': 'pages.md', 'recipes/README.md': 'recipes/index.md' },
   head: [
     ['style', {}, STYLE],
     ['link', { rel: 'icon', href: 'data:,' }],
@@ -102,11 +105,17 @@ function followLinks({ tokens, env }: State): void {
         isOut = !/^(\w+:|#)/.test(href) && posix.join(folder, href).startsWith('..')
         token.attrs = isOut
           ? null
-          : token.attrs!.map(([name, value]) => [name, value.replace('README.md', 'index.md')])
+          : token.attrs!.map(([name, value]) => [name, pathOnSite(folder, value)])
       }
       if (isOut && /^link_/.test(token.type)) token.tag = 'span'
     }
   }
+}
+
+/** The index of all pages is none of the site's `index` files: its first page is. */
+function pathOnSite(folder: string, link: string): string {
+  const isIndex = posix.join(folder, link.replace(/#.*/, '')) === 'README.md'
+  return link.replace('README.md', isIndex ? 'pages.md' : 'index.md')
 }
 
 function nameTables({ tokens }: State): void {
@@ -124,7 +133,7 @@ function boostDocument(id: string): number {
   return id.startsWith('/reference') ? 3 : 1
 }
 
-/** The pages of the demo, and for programs the Markdown and its index. */
+/** The pages of the demo; for programs the Markdown, its index, and all of it in one file. */
 async function buildEnd({ outDir, pages }: { outDir: string; pages: string[] }): Promise<void> {
   await build({
     configFile: false,
@@ -143,6 +152,13 @@ async function buildEnd({ outDir, pages }: { outDir: string; pages: string[] }):
       rolldownOptions: { input: LIVE.map(({ link }) => join(ROOT, link, 'index.html')) },
     },
   })
-  for (const path of [...pages, 'llms.txt', 'openapi.json'])
-    cpSync(join(DOCS, path), join(outDir, path))
+  for (const path of [...pages, 'openapi.json']) cpSync(join(DOCS, path), join(outDir, path))
+  const index = INDEX.slice(INDEX.indexOf('## ')).replace(/^\* /gm, '- ')
+  const calls = readFileSync(join(DOCS, 'llms.txt'), 'utf8')
+  writeFileSync(join(outDir, 'llms.txt'), `${calls}\n${index}`)
+  const listed = [...INDEX.matchAll(/^\* \[.+\]\((.+)\): /gm)].map(([, path]) => path!)
+  const whole = [...new Set([...listed, ...pages])]
+    .filter((path) => !/^(README|index)\.md$/.test(path))
+    .map((path) => `<!-- ${path} -->\n\n${readFileSync(join(DOCS, path), 'utf8')}`)
+  writeFileSync(join(outDir, 'llms-full.txt'), `${calls}\n${whole.join('\n')}`)
 }

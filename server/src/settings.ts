@@ -202,9 +202,7 @@ export const SETTINGS = {
   upstream: {
     check: asChecked<RootSetting>(rootSettings, 'an object with url or etcd'),
     default: 'none',
-    says:
-      'where all numbers of this server come from, if it is a region: ' +
-      '[Scaling](scaling.md#regions-over-a-root)',
+    says: 'where all numbers of this server come from, if it is a region: [Regions](regions.md)',
   },
   limits: {
     check: z.strictObject({ ...limits.shape, ...ledgerLimits.shape }).partial(),

@@ -36,7 +36,7 @@ export interface AppSiteOptions {
   /** Address of a backend. It answers all requests that are for no file. */
   backend: string
   csp: string
-  /** Answers what is posted to `/api/…`, by its body, with a status, and an object where it refuses. */
+  /** Answers what is posted to `/api/…`, by its body; with an object where it refuses. */
   post?(body: string): [status: number, refusal?: object]
 }
 

@@ -62,6 +62,25 @@ test.skipIf(left)(`every link leads to a file of the site${left}`, () => {
   expect(dead).toEqual([])
 })
 
+test.skipIf(left)(`the first page shows what it is about, live${left}`, async () => {
+  const page = await open('/')
+  await page.waitForSelector('.VPDoc h1')
+  expect(await page.textContent('pre')).toContain("hilo.nextId('orders')")
+  const demo = page.frameLocator('iframe[title="Try to make a duplicate"]')
+  await demo.locator('#step').click()
+  await expect.poll(() => demo.locator('#count').textContent()).toMatch(/^Event 1 of \d+$/)
+})
+
+test.skipIf(left)(`programs find every call, and every page in one file${left}`, () => {
+  const [calls, full] = ['llms.txt', 'llms-full.txt'].map((path) =>
+    readFileSync(join(folder, path), 'utf8'),
+  )
+  expect(calls).toContain('nextId(collection: CollectionRef, options?: IdOptions): Promise<string>')
+  expect(calls).toContain('- [Guide](guide.md): ')
+  for (const path of ['guide.md', 'recipes/dexie.md', 'server.md'])
+    expect(full).toContain(readFileSync(join(ROOT, 'docs', path), 'utf8'))
+})
+
 const LOOKS = [
   ['light', 'desktop'],
   ['dark', 'phone'],
@@ -70,7 +89,14 @@ const LOOKS = [
 test.skipIf(left).each(LOOKS)(`people can read it: %s, %s${left}`, async (scheme, size) => {
   const page = await open('/', size)
   await page.emulateMedia({ colorScheme: scheme })
-  for (const path of ['/', '/guide.html', '/reference.html', '/recipes/', '/tutorial.html']) {
+  for (const path of [
+    '/',
+    '/pages.html',
+    '/guide.html',
+    '/reference.html',
+    '/recipes/',
+    '/tutorial.html',
+  ]) {
     await page.goto(new URL(path, page.url()).href)
     await page.waitForSelector('.VPDoc h1')
     expect(await complaintsAbout(page), path).toEqual([])

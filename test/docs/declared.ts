@@ -11,6 +11,8 @@ export interface Member {
   isRequired: boolean
   /** As the sources write it; of a field alone. */
   type: string | undefined
+  /** With the types of its parameters and of what it returns; of a method or a getter. */
+  signature: string | undefined
   /** In plain sentences, without the default and without `@throws`. */
   says: string
   /** What the comment says after "Default". */
@@ -40,7 +42,8 @@ export function membersOf(file: URL, type: string): Member[] {
     if (/@internal/.test(said)) return []
     if (said === '') throw new Error(`${type}.${shown} in ${file.pathname} has no comment.`)
     const isRequired = !('optional' in node && node.optional)
-    return [{ name: shown, isRequired, type: typeOf(node, text), ...parted(said) }]
+    const member = { name: shown, isRequired, type: typeOf(node, text) }
+    return [{ ...member, signature: signatureOf(node, text), ...parted(said) }]
   })
 }
 
@@ -85,6 +88,15 @@ function typeOf(node: Node, text: string): string | undefined {
   if (node.type !== 'TSPropertySignature' || !node.typeAnnotation) return undefined
   const { start, end } = node.typeAnnotation.typeAnnotation
   return text.slice(start, end)
+}
+
+function signatureOf(node: Node, text: string): string | undefined {
+  if (node.type !== 'MethodDefinition') return undefined
+  const { start, end } = node.value.returnType!
+  const [name, params] = [node.key, text.slice(node.key.end, start)]
+  const inOneLine = params.replace(/\s+/g, ' ').replace('( ', '(').replace(/, \)$/, ')')
+  const shown = node.kind === 'get' ? '' : inOneLine
+  return text.slice(name.start, name.end) + shown + text.slice(start, end)
 }
 
 /** Without asterisks, `{@link …}`, and what begins with another `@`. */

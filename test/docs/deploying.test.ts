@@ -1,5 +1,5 @@
 /**
- * Follows docs/deploying.md word by word, and the commands of docs/scaling.md. `docker`, `npm` and
+ * Follows docs/deploying.md word by word, and the commands of docs/regions.md. `docker`, `npm` and
  * `systemctl` are played: they do with our program what the page's arguments, the Dockerfile and
  * the unit say.
  */
@@ -199,8 +199,8 @@ test('on SIGTERM health says 503, and everything is answered on', async () => {
   expect((await closed)[0]).toBe(0)
 })
 
-test('a region of docs/scaling.md serves numbers of its root', async () => {
-  const page = read('docs/scaling.md')
+test('a region of docs/regions.md serves numbers of its root', async () => {
+  const page = read('docs/regions.md')
   const region = /```json\n(\{"upstream": \{"url".*)\n```/.exec(page)![1]!
   const [init, serve] = commandsIn(page).find(([first]) => first!.includes('region.json'))!
   const { folder, run, start } = await newShell()

@@ -27,7 +27,7 @@ const run = promisify(execFile)
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 const PAGES = [
-  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'server/README.md'],
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'RELEASING.md', 'server/README.md'],
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map(
     (path) => `docs/${path}`,
   ),
@@ -44,11 +44,13 @@ const MODULES = PAGES.flatMap((page) =>
 /** How the one `Hilo` of an app is made, or why a place has one of its own. */
 const MAKERS: Record<string, string> = {
   'README.md': 'the first look',
+  'docs/index.md': 'the first look, of the site',
   'docs/getting-started.md': 'the first app',
   'docs/tutorial.md': 'its module, which the recipes import',
   'docs/recipes/README.md': 'the same module again',
   'docs/recipes/frameworks.md': 'the module where a server renders',
   'docs/guide.md': 'its options',
+  'docs/other-counters.md': 'its option `source`',
   'docs/security.md': 'its option `headers`',
   'docs/formats.md': 'its option `formatId`',
   'docs/ravendb.md': 'its options for RavenDB',

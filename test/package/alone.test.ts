@@ -1,8 +1,8 @@
 /**
  * What `npm install` of one of the packages brings into an empty folder, and that it works there.
  */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { build } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { start } from '../browser/process.js'
@@ -14,6 +14,19 @@ let folder: string
 let added: number
 
 /** All tests of one package look at one folder, into which only that package was installed. */
+/** Every relative link of the package's own texts leads to a file of it. */
+function deadLinks(name: string): string[] {
+  const root = join(folder, 'node_modules', name)
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.(md|txt)$/.test(path))
+    .flatMap((path) =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
+        .map(([, link]) => link!)
+        .filter((link) => !/^\w+:/.test(link) && !existsSync(join(root, dirname(path), link)))
+        .map((link) => `${path}: ${link}`),
+    )
+}
+
 function installAlone(name: 'browser' | 'server'): void {
   beforeAll(async () => {
     folder = emptyFolder()
@@ -28,6 +41,11 @@ describe('offline-hilo', () => {
   test('adds one package, of less than a megabyte', () => {
     expect(added).toBe(1)
     expect(packed.browser.unpackedSize).toBeLessThan(1_000_000)
+  })
+
+  test('carries every call with an example, and no link of its texts is dead', () => {
+    expect(packed.browser.files.map(({ path }) => path)).toContain('docs/llms.txt')
+    expect(deadLinks('offline-hilo')).toEqual([])
   })
 
   test('has no native code, and no script that runs at installation', () => {
@@ -96,6 +114,14 @@ describe('offline-hilo', () => {
 describe('offline-hilo-server', () => {
   installAlone('server')
 
+  test('carries the pages, and no link of them is dead', () => {
+    const paths = packed.server.files.map(({ path }) => path)
+    expect(paths).toEqual(
+      expect.arrayContaining(['docs/README.md', 'docs/guide.md', 'docs/llms.txt']),
+    )
+    expect(deadLinks('offline-hilo-server')).toEqual([])
+  })
+
   test('serves with one command, from a ledger in ./hilo-data', async () => {
     const server = await start(
       'npx',
@@ -149,11 +175,11 @@ describe('offline-hilo-server', () => {
   })
 })
 
-const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'LICENSE']
+const DOCUMENTS = ['README.md', 'LICENSE', 'docs/llms.txt']
 
 test.each([
   { name: 'browser', documents: [...DOCUMENTS, 'ThirdPartyNotices.txt'] },
-  { name: 'server', documents: DOCUMENTS },
+  { name: 'server', documents: [...DOCUMENTS, 'CHANGELOG.md', 'docs/guide.md', 'docs/README.md'] },
 ] as const)('the $name package has its documents', ({ name, documents }) => {
   const paths = packed[name].files.map(({ path }) => path)
   expect(paths).toEqual(expect.arrayContaining([...documents]))

@@ -8,6 +8,7 @@ const SOURCES = [
   'src/index.ts',
   'server/src/index.ts',
   'scripts/build.ts',
+  'docs/README.md',
   'package.json',
   'package-lock.json',
   'server/package.json',
@@ -26,7 +27,7 @@ test('a build counts if it is whole, and newer than all it is made of', () => {
     mkdirSync(join(root, dirname(path)), { recursive: true })
     writeFileSync(join(root, path), '')
   }
-  const folders = ['src', 'server/src', 'scripts']
+  const folders = ['src', 'server/src', 'scripts', 'docs']
   for (const path of [...SOURCES, ...folders]) setTime(path, 1_000)
   for (const path of [...BUILD, 'dist', 'dist/client', 'server/dist']) setTime(path, 2_000)
   expect(isBuilt(root)).toBe(true)

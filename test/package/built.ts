@@ -10,6 +10,7 @@ const SOURCES = [
   'src',
   'server/src',
   'scripts',
+  'docs',
   'package.json',
   'package-lock.json',
   'server/package.json',

@@ -2,8 +2,8 @@
  * The packages as they are published: packed, installed into fresh apps, built by each bundler, and
  * run in a browser under a strict policy. Only Vite, and no bundler at all, without `CI=true`.
  */
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
 import { openBrowser } from '../browser/browser.js'
@@ -12,6 +12,7 @@ import { isFull } from '../support/sizes.js'
 import { type FreshApps, freshApps } from './fresh-apps.js'
 import { newOrder } from './new-order.js'
 import { REPOSITORY } from './packed.js'
+import { stepsOf } from './reader.js'
 
 let apps: FreshApps
 
@@ -147,6 +148,35 @@ describe('the first app of the documentation', () => {
     await page.reload()
     expect(await newOrder(page)).toBe('orders/2-A')
   })
+})
+
+test('an app of the code in llms.txt alone compiles, and makes ids', async () => {
+  const folder = join(apps.folder, 'llms')
+  const files = [
+    ...stepsOf('docs/llms.txt', '## An app', '## The calls'),
+    ...stepsOf('docs/llms.txt', '## The calls', '## Other entries'),
+  ].filter((step) => step.kind === 'file')
+  for (const { path, text } of files) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  const sources = files.map(({ path }) => path).filter((path) => path.endsWith('.ts'))
+  expect(sources).toEqual(['vite.config.ts', 'src/hilo.ts', 'src/main.ts', 'src/calls.ts'])
+  const tsc = join(apps.folder, 'node_modules/typescript-7.0/bin/tsc')
+  const flags = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022']
+  const modules = ['--module', 'esnext', '--moduleResolution', 'bundler']
+  await apps.run(folder, process.execPath, tsc, ...flags, ...modules, ...sources)
+  await apps.run(folder, 'vite', 'build')
+  const { url: backend } = await startServer()
+  const site = await openAppSite({ folder: join(folder, 'dist'), backend, csp: STRICT_CSP })
+  const page = await (await openBrowser('chromium')).newPage()
+  await page.goto(site.url)
+  await page.evaluate(() => {
+    document.querySelector('input')!.value = 'Ada'
+    document.querySelector('button')!.click()
+  })
+  const list = () => page.evaluate(() => document.querySelector('ul')!.textContent)
+  await expect.poll(list, { timeout: 30_000 }).toBe('orders/1-A Ada, ')
 })
 
 /** What the app at this address leaves in its global `ids`. */

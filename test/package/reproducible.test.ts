@@ -5,7 +5,15 @@ import { expect, onTestFinished, test } from 'vitest'
 import { emptyFolder, execute, REPOSITORY } from './packed.js'
 
 /** All that a build reads. */
-const PARTS = ['src', 'server', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
+const PARTS = [
+  'src',
+  'server',
+  'scripts',
+  'docs',
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+]
 
 test('two builds of the packages are equal', async () => {
   const again = emptyFolder()

@@ -19,7 +19,8 @@ const TUTORIAL = stepsOf('docs/tutorial.md', '## 1. The folder', '## 7').filter(
 )
 
 const PARTS = [
-  { heading: '## React', end: '## SvelteKit', folder: '' },
+  { heading: '## React', end: '## Vue', folder: '' },
+  { heading: '## Vue', end: '## SvelteKit', folder: '' },
   { heading: '## SvelteKit', end: '## webpack', folder: 'src/lib/' },
   { heading: '## webpack', end: '## ', folder: '' },
 ]

@@ -202,6 +202,9 @@ export const LOST = allowed({
     RAVEN,
     'a gap: RavenDB takes back only the end of its counter',
   ],
-  "a counter of the app's own": [GUIDE, 'Nothing is given back, an answer that was lost is a gap'],
+  "a counter of the app's own": [
+    'docs/other-counters.md',
+    'Nothing is given back, an answer that was lost is a gap',
+  ],
 })
 export type Lost = keyof typeof LOST

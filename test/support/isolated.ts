@@ -10,6 +10,7 @@ export const ISOLATED = [
   'test/client/page-exit.test.ts',
   'test/consecutive/late-file.test.ts',
   'test/counts/device.test.ts',
+  'test/docs/tutorial-outbox.test.ts',
   'test/react.test.ts',
   'test/server-rendering.test.ts',
   'test/simulation/*.test.ts',
