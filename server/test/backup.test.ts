@@ -155,7 +155,7 @@ test('a backup and what is restored from it have the name of the ledger', async 
 
 const planOf = (by: number): string =>
   `Each collection and identity of Shop goes on ${by} above where it is, and the database grants ` +
-  'again. If one of them was granted more since the backup, numbers come twice.\n'
+  'again. If one was granted more since the backup, numbers come twice.\n'
 
 describe('raise-floor', () => {
   test('--all: a restored database grants again, beside its server', async () => {
@@ -170,8 +170,8 @@ describe('raise-floor', () => {
     expect(await raise('Shop', '--all', '--by', '1000', '--yes')).toEqual({
       code: 0,
       stdout:
-        `${planOf(1_000)}Shop grants again. 1 collections and 0 identities go on 1000 above where they were. New ` +
-        `ones begin at 1001.\n${CLOSED_NAMES}`,
+        `${planOf(1_000)}Shop grants again. 1 collections and 0 identities go on 1000 above ` +
+        `where they were. New ones begin at 1001.\n${CLOSED_NAMES}`,
       stderr: '',
     })
     expect(await next('orders')).toMatchObject({ Low: 1_033 })
@@ -194,9 +194,9 @@ describe('raise-floor', () => {
     expect(await raise('1000')).toEqual({
       code: 0,
       stdout:
-        `${planOf(1_000)}Shop grants again. 2 collections and 0 identities go on 1000 above where they were. New ` +
-        'ones begin at 1001.\nOf these, 1 had no 1000 numbers left below 2^53-1, and grant ' +
-        'nothing any more: lines. Go on under new names.\n' +
+        `${planOf(1_000)}Shop grants again. 2 collections and 0 identities go on 1000 above ` +
+        'where they were. New ones begin at 1001.\nOf these, 1 had no 1000 numbers left below ' +
+        '2^53-1, and grant nothing any more: lines. Go on under new names.\n' +
         CLOSED_NAMES,
       stderr: '',
     })

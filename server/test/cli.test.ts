@@ -684,9 +684,9 @@ describe('series', () => {
       })
     const unsaid = await run(...stolen, '--collection', 'Receipts')
     expect([unsaid.code, unsaid.stdout]).toEqual([1, ''])
-    expect(unsaid.stderr).toMatch(
-      /^Series A of 'receipts' ends\. Till 3 has it, .*\nThe next document, its first one, such as A-000001, is not made .*\nNothing was changed\. To do it, add --yes\.\n$/,
-    )
+    expect(unsaid.stderr).toMatch(/^Series A of 'receipts' ends\. Till 3 has it, /)
+    expect(unsaid.stderr).toContain('next document, its first one, such as A-000001, is not made')
+    expect(unsaid.stderr).toMatch(/\nNothing was changed\. To do it, add --yes\.\n$/)
     expect((await run(...stolen, '--collection', 'Receipts', '--yes')).stdout).toContain(
       "Series A of 'receipts' is closed, by anna: the till was stolen. The server has heard of " +
         'numbers up to 0. The device is told when it checks in next.\n',

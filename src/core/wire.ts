@@ -186,8 +186,8 @@ interface SeriesRange {
   from: number
   to: number
   /**
-   * What stands before them. Numbers of two prefixes are different numbers: the period of this range
-   * is called `SETP:1-1000`.
+   * What stands before them. Numbers of two prefixes are different numbers: the period of this
+   * range is called `SETP:1-1000`.
    */
   prefix?: string | undefined
   /** The last day on which they are made: `2027-12-31`. */

@@ -80,7 +80,7 @@ test('backup, loss, restore, proof, raised floors: no id is granted twice', asyn
   expect(await (await restored.ask('/healthz?database=Shop')).json()).toMatchObject({
     Message: expect.stringContaining("'shop' grants nothing"),
   })
-  await run([RAISE])
+  await run([`${RAISE} --yes`])
   expect((await restored.ask('/healthz?database=Shop')).status).toBe(200)
   expect((await claim(restored, 'orders')).Low).toBe(32 + BY + 1)
   expect((await claim(restored, 'lines')).Low).toBe(BY + 1)

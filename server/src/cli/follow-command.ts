@@ -32,8 +32,8 @@ export const followCommand = (): Command =>
           return {
             plan:
               `${database} goes on in the place of ${name}. Each of its collections goes on ` +
-              `${above} above where it is. If ${name} granted a higher number than ${above}, that ` +
-              'number comes twice.\n',
+              `${above} above where it is. If ${name} granted a number above ${above}, that one ` +
+              'comes twice.\n',
             apply: async (changed) => {
               const { collections, floor } = await changed.follow({ database, name, above })
               return (

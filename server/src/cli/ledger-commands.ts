@@ -148,12 +148,12 @@ export const renewSecretCommand = (): Command =>
     .action((database: string | undefined, _, command: Command) =>
       operate(command, database, async () => ({
         plan:
-          'With a new secret, a ledger knows none of the grant tokens that it has signed. That is ' +
-          'right for a copy that serves other devices, such as a test copy: its tokens then stop ' +
-          'no database of the original. It is right, too, if a backup got into wrong hands: ' +
-          'whoever has it can sign tokens. Otherwise it is wrong for a ledger that goes on ' +
-          'serving its devices, also after a restore: it could not notice any more that it is an ' +
-          'older copy. Stop the servers of the ledger first.\n',
+          'With a new secret, a ledger knows none of the grant tokens that it has signed. ' +
+          'That is right for a copy that serves other devices, such as a test copy: its tokens ' +
+          'then stop no database of the original. It is right, too, if a backup got into wrong ' +
+          'hands: whoever has it can sign tokens. Otherwise it is wrong for a ledger that goes ' +
+          'on serving its devices, also after a restore: it could not notice any more that it is ' +
+          'an older copy. Stop the servers of the ledger first.\n',
         apply: async (ledger) => {
           await ledger.renewSecret()
           return (

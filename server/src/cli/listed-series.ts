@@ -1,5 +1,5 @@
 /**
- * After a restore: a person lists the series that exist, because the ledger may have forgotten some.
+ * After a restore: a person lists the series that exist, since the ledger may have forgotten some.
  * Until then it gives no name and no range.
  */
 import { SERIES_NAME } from '../../../src/core/wire.js'
@@ -27,8 +27,9 @@ export async function noteSeries(
   if (known) return `Nothing was changed: series ${known.letter} of '${collection}' is listed.\n`
   return {
     plan:
-      `Series ${letter} of '${collection}' exists, and no device gets its name any more. A device ` +
-      'that has it from after the backup ends it at its next check-in. You may hand it over.\n',
+      `Series ${letter} of '${collection}' exists, and no device gets its name any more. A ` +
+      'device that has it from after the backup ends it at its next check-in. You may hand it ' +
+      'over.\n',
     apply: async (changed) => {
       const asked = { database, collection, letter, at: Date.now() }
       const done = await changed.noteSeries(asked)

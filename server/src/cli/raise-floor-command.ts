@@ -86,7 +86,7 @@ const raiseOne = (database: string, collection: string, floor: number): Change =
 const raiseAll = (database: string, by: number): Change => ({
   plan:
     `Each collection and identity of ${database} goes on ${by} above where it is, and the ` +
-    'database grants again. If one of them was granted more since the backup, numbers come twice.\n',
+    'database grants again. If one was granted more since the backup, numbers come twice.\n',
   async apply(ledger) {
     const { collections, identities, floor, usedUp } = await ledger.raiseFloors({ database, by })
     const begin =

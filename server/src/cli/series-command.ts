@@ -11,6 +11,7 @@ import { changingCommand, readNumber } from './flags.js'
 import { handOverSeries } from './hand-over.js'
 import { type Column, operate, table } from './ledger-commands.js'
 import { noteSeries, reopenSeries } from './listed-series.js'
+import { account, explainDocument } from './series-answers.js'
 import { closeSeries, type Given, giveRange, renameDevice } from './series-steps.js'
 
 export const seriesCommand = (): Command =>
@@ -19,6 +20,8 @@ export const seriesCommand = (): Command =>
     'Show who holds which series of consecutive numbers; close one, hand one over, give a range.',
   )
     .argument('<database>')
+    .option('--document <text>', 'who made this document, as in T3-2026-000133, and when')
+    .option('--account <letter>', 'all that the server was told of a series, and what it was not')
     .option('--close <letter>', 'no more numbers in this series, once its device has heard of it')
     .option('--collection <name>', 'only series of this collection')
     .option('--hand-over <letter>', 'another device goes on with this series of a lost one')
@@ -54,6 +57,8 @@ const STEPS = [
   ['give', giveRange],
   ['rename', renameDevice],
   ['exists', noteSeries],
+  ['document', explainDocument],
+  ['account', account],
 ] as const
 
 const time = (at: number): string => new Date(at).toISOString()

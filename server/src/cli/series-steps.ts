@@ -21,6 +21,8 @@ export interface Given {
   note?: string
   rename?: string
   exists?: string
+  document?: string
+  account?: string
   again?: boolean
   allListed?: boolean
   to?: string
@@ -149,8 +151,8 @@ export async function giveRange(
     apply: async (changed) => {
       givenOr(await changed.giveRange(asked))
       return (
-        `Series ${found.letter} of '${found.collection}' has the numbers ${from} to ${to}${until}. ` +
-        'Its device gets them when it checks in next, and uses them where its app says ' +
+        `Series ${found.letter} of '${found.collection}' has the numbers ${from} to ${to}` +
+        `${until}. Its device gets them when it checks in next, and uses them where its app says ` +
         "`ranges: 'server'`.\n"
       )
     },

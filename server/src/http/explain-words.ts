@@ -7,6 +7,7 @@ import type {
   ExplainedSeries,
   Explanation,
   PastHandOver,
+  SeriesPeriod,
 } from '../ledger/ledger.js'
 import { visible } from './messages.js'
 
@@ -81,10 +82,13 @@ function seriesInWords(collection: string, number: number, found: ExplainedSerie
   const sentences = [
     `${visible(collection)}, series ${series}: ${made}; last heard of ${time(seenAt)}.`,
     ...(heard.length > 0
-      ? [`It was made ${between}. Whether it is on a document or was cancelled, its report says.`]
+      ? [
+          ...heard.map(withoutHole),
+          `It was made ${between}. Whether it is on a document or was cancelled, its report says.`,
+        ]
       : [
-          'What a device has made without a network, the server hears at its next check-in: until ' +
-            'then nobody but the device knows whether the number was made.',
+          'What a device has made without a network, the server hears at its next check-in: ' +
+            'until then nobody but the device knows whether the number was made.',
         ]),
     ...found.handOvers.map(handOverInWords),
     ...(link ? [linkInWords(device, link)] : []),
@@ -96,13 +100,17 @@ function seriesInWords(collection: string, number: number, found: ExplainedSerie
   return sentences.join(' ')
 }
 
+const withoutHole = ({ period, first, last }: SeriesPeriod): string =>
+  `All numbers from ${first} to ${last}${period && ` in ${visible(period)}`} were taken one ` +
+  'after another, as devices told, or a person said at a hand-over: none was left out.'
+
 function madeInWords(number: number, { period, device }: ExplainedSeries['heard'][number]): string {
   const maker =
     device === undefined ? 'a device that had the series before, or a copy of one,' : whose(device)
   return `${maker} has made ${number}${period && ` in ${visible(period)}`}`
 }
 
-function handOverInWords({
+export function handOverInWords({
   by,
   from,
   to,
@@ -121,12 +129,12 @@ function handOverInWords({
     .join(' ')
 }
 
-const linkInWords = (device: string, { last, hash }: NonNullable<ExplainedSeries['link']>) =>
-  `The last record of ${whose(device)} that the server has heard of is of its number ${last}, all ` +
-  `periods together, with the hash ${visible(hash)}. If its export has another hash there, or ` +
-  'none, records were changed or deleted.'
+export const linkInWords = (device: string, { last, hash }: NonNullable<ExplainedSeries['link']>) =>
+  `The last record of ${whose(device)} that the server has heard of is of its number ${last}, ` +
+  `all periods together, with the hash ${visible(hash)}. If its export has another hash there, ` +
+  'or none, records were changed or deleted.'
 
-const closedInWords = ({ at, by, reason }: NonNullable<ExplainedSeries['closed']>): string =>
+export const closedInWords = ({ at, by, reason }: NonNullable<ExplainedSeries['closed']>): string =>
   `The series was closed ${time(at)} by ${visible(by)}: ${visible(reason)}.`
 
 const moreInWords = (collection: string): string =>

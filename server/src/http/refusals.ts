@@ -173,8 +173,8 @@ export const restored = (databases: readonly string[]) =>
 export const unlisted = (database: string) =>
   tryLater(
     'restored',
-    `'${database}' gives no name of a series: its ledger was restored from a backup, and may have ` +
-      'given the same name before. An operator has to list the series that exist: ' +
+    `'${database}' gives no name of a series: its ledger was restored from a backup, and may ` +
+      'have given the same name before. An operator has to list the series that exist: ' +
       'offline-hilo-server series <database> --exists <name>, and then --all-listed. Send the ' +
       'same request again later.',
     PERSON_RETRY_SECONDS,

@@ -101,7 +101,7 @@ type Span = Pick<SeriesRange, 'from' | 'to' | 'prefix'>
 
 /**
  * The numbers of an authority's range, where a period has the name of one: `2001-3000`, or
- * `SETP:2001-3000` with a prefix. Its device has all of it, also where the ledger has forgotten that.
+ * `SETP:2001-3000` with a prefix. Its device has all of it, also where the ledger has forgotten it.
  */
 export function rangeNamed({ period, first, last }: SeriesPeriod): Span | undefined {
   const [, prefix, low, high] = /^(?:([^:]+):)?(\d+)-(\d+)$/.exec(period) ?? []

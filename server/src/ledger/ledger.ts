@@ -266,9 +266,9 @@ export interface SeriesClaim extends CollectionKey {
 
 /**
  * `letter` counts from 1, which is A. Refusals as for a claim. `taken`: another series has or had
- * the name. `many`: the token of access has claimed as many that nobody has closed. `unlisted`: since
- * a restore, no person has said which series exist. `after`: the series was handed over, and goes on
- * after these numbers.
+ * the name. `many`: the token of access has claimed as many that nobody has closed. `unlisted`:
+ * since a restore, no person has said which series exist. `after`: the series was handed over, and
+ * goes on after these numbers.
  */
 export type SeriesOutcome =
   | {

@@ -1,0 +1,96 @@
+/**
+ * What `series` answers to somebody who holds a document, or asks for all of a series. Guarantees
+ * that it says no more than devices and people have told the server, and names what it was not.
+ */
+import { closedInWords, handOverInWords, inWords, linkInWords } from '../http/explain-words.js'
+import { visible } from '../http/messages.js'
+import { seriesKey } from '../ledger/collections.js'
+import { periodsIn } from '../ledger/heard.js'
+import type { PastHandOver, Series, SeriesPeriod } from '../ledger/ledger.js'
+import { allSeries } from './all-series.js'
+import type { SeenLedger } from './confirm.js'
+import { find, type Given, nameOf } from './series-steps.js'
+
+/** @throws Error when no series makes such a text */
+export async function explainDocument(
+  ledger: SeenLedger,
+  database: string,
+  text: string,
+  { collection }: Given,
+): Promise<string> {
+  const found = (await allSeries(ledger, database))
+    .filter((each) => collection === undefined || each.collection === collection.toLowerCase())
+    .flatMap((each) => placeOf(text, each))
+  // Of T3 and T3-2, the longer name is the one that T3-2-000001 begins with.
+  const longest = Math.max(...found.map(({ series }) => series.length))
+  const places = found.filter(({ series }) => series.length === longest)
+  if (places.length === 0)
+    throw new Error(
+      `No series of ${database} makes ${visible(text)}. If the app writes its numbers in another ` +
+        `form, say what is on the document: offline-hilo-server explain ${database} <collection> ` +
+        '<number> --series <letter> --period <period>.',
+    )
+  const told = places.map(async (place) => inWords(await ledger.explain({ database, ...place })))
+  return (await Promise.all(told)).join('')
+}
+
+/** Where the document would be in a series. */
+function placeOf(text: string, { collection, letter: series }: Series) {
+  if (!seriesKey(text).startsWith(`${seriesKey(series)}-`)) return []
+  const [, period, number] = /^(?:(.+)-)?(\d+)$/.exec(text.slice(series.length + 1)) ?? []
+  if (!Number.isSafeInteger(Number(number)) || Number(number) < 1) return []
+  return [{ collection, series, period, number: Number(number) }]
+}
+
+/** @throws Error when there is no such series, or more than one */
+export async function account(
+  ledger: SeenLedger,
+  database: string,
+  letter: string,
+  { collection }: Given,
+): Promise<string> {
+  const series = await find(ledger, database, letter, collection)
+  const { handOvers, registeredAt, seenAt, link, closed, doubtful } = series
+  const made = [
+    ...handOvers.flatMap(({ numbers, from }) => numbers.map((each) => rangeOf(each, from))),
+    ...numbersOfHolder(series, handOvers).map((each) => rangeOf(each, series.device)),
+  ]
+  const holder = nameOf(series)
+  const lines = [
+    `Series ${series.letter} of '${series.collection}' began ${time(registeredAt)}.`,
+    made.length === 0 ? 'The server has heard of no number.' : `Numbers: ${made.join('; ')}.`,
+    made.length > 0 &&
+      'No number between the first and the last of a period was left out: a device takes each ' +
+        'one above the one before. (Where a series was handed over, a person said so.) If a ' +
+        'document is missing, its number was taken, and the report of ' +
+        'its device says what became of it.',
+    ...handOvers.map(handOverInWords),
+    link
+      ? linkInWords(series.device, link)
+      : `${holder} has told of no chain: whether its records were changed, the server cannot show.`,
+    doubtful && `Two devices may have made its numbers ${doubtful.from} to ${doubtful.to}.`,
+    closed && closedInWords(closed),
+    `The server has heard of ${holder} last ${time(seenAt)}. What a device did without a ` +
+      'network, it tells at its next check-in: how many numbers it made, not at which time it ' +
+      'made each one. Times are in its report and its export.',
+    'The server was not told which of them are on a document, and which were cancelled: the ' +
+      'report of the device says so. If the device is lost, nobody knows but from the documents.',
+  ]
+  return `${lines.filter(Boolean).join('\n')}\n`
+}
+
+/** Numbers above those of the devices before. */
+const numbersOfHolder = (series: Series, before: readonly PastHandOver[]): SeriesPeriod[] =>
+  periodsIn(series).flatMap((each) => {
+    const made = before
+      .flatMap(({ numbers }) => numbers)
+      .filter(({ period }) => period === each.period)
+    const first = Math.max(each.first, ...made.map(({ last }) => last + 1))
+    return first <= each.last ? [{ ...each, first }] : []
+  })
+
+const rangeOf = ({ period, first, last }: SeriesPeriod, device: string): string =>
+  `${first} to ${last}${period && ` of ${visible(period)}`}, by ` +
+  visible(device || 'a device without a name')
+
+const time = (at: number): string => new Date(at).toISOString()

@@ -1,0 +1,85 @@
+/** What `series` answers to somebody who holds a document, or asks for all of a series. */
+import { expect, test } from 'vitest'
+import { openLedger } from '../src/open-ledger.js'
+import { newFolder } from './folders.js'
+import { runCli } from './run-cli.js'
+
+const KEY = { database: 'Shop', collection: 'receipts' }
+const DAY_MS = 86_400_000
+const BEGAN = Date.UTC(2026, 10, 1)
+const LINK = { at: 133, hash: '3C464D' }
+
+/** T3 of two tills, one after the other. The first one had a chain. */
+async function twoTills() {
+  const data = newFolder()
+  const ledger = await openLedger({ create: true, dataDir: data })
+  const claim = async (id: string, device: string, name?: string) => {
+    const given = await ledger.claimSeries({ ...KEY, id, device, name, at: BEGAN })
+    if ('refused' in given) throw new Error(given.refused)
+    return given.token
+  }
+  const tell = (token: string, last: number, from: number, days: number, link?: typeof LINK) =>
+    ledger.checkInSeries({
+      database: 'Shop',
+      id: `tells ${last}`,
+      token,
+      last,
+      periods: [{ period: '2026', first: from, last }],
+      link,
+      at: BEGAN + days * DAY_MS,
+    })
+  await tell(await claim('a', 'Till 3', 'T3'), 133, 1, 1, LINK)
+  await ledger.handOverSeries({
+    ...{ ...KEY, letter: 'T3', to: 'Till 4', last: 135, period: '2026' },
+    ...{ by: 'anna', reason: 'stolen', at: BEGAN + 2 * DAY_MS },
+  })
+  await tell(await claim('b', 'Till 4'), 140, 136, 11)
+  await claim('c', 'Till 5', 'T3-2')
+  await ledger.close()
+  const series = (...args: string[]) => runCli(['series', 'Shop', ...args, '--data', data])
+  return {
+    document: async (text: string) => (await series('--document', text)).stdout,
+    account: async (letter: string) => (await series('--account', letter)).stdout,
+    series,
+  }
+}
+
+test('who made a document, between when, and is it settled: by its own text', async () => {
+  const { document, series } = await twoTills()
+  const made = await document('t3-2026-000133')
+  expect(made).toContain('receipts, series T3: Till 3 has made 133 in 2026;')
+  expect(made).toContain('between 2026-11-01T00:00:00.000Z, when the series began, and 2026-11-12T')
+  expect(made).toContain('Whether it is on a document or was cancelled, its report says.')
+  expect(await document('T3-2026-000136')).toContain('Till 4 has made 136 in 2026;')
+  // Why is 17 missing?
+  expect(await document('T3-2026-000017')).toContain(
+    'All numbers from 1 to 140 in 2026 were taken one after another, as devices told, or a ',
+  )
+  expect(await document('T3-2026-000141')).toMatch(
+    /the server has not heard of 141.* What a device has made without a network, /,
+  )
+  expect(await document('T3-2-000001')).toMatch(/^receipts, series T3-2: the server has not heard/)
+  expect(await series('--document', 'R-0000013')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^No series of Shop makes R-0000013\. .* explain Shop /),
+  })
+})
+
+test('what is known of a series, and what nobody has told, in words', async () => {
+  const { account, series } = await twoTills()
+  const told = await account('t3')
+  for (const part of [
+    "Series T3 of 'receipts' began 2026-11-01T00:00:00.000Z.",
+    '1 to 135 of 2026, by Till 3',
+    '136 to 140 of 2026, by Till 4',
+    'No number between the first and the last of a period was left out',
+    'anna handed the series over to Till 4 2026-11-03T00:00:00.000Z',
+    'The last record of Till 3 that the server has heard of is of its number 133',
+    'The server has heard of Till 4 last 2026-11-12T00:00:00.000Z.',
+    'not at which time it made each one',
+    'Till 4 has told of no chain',
+    'not told which of them are on a document, and which were cancelled',
+  ])
+    expect(told).toContain(part)
+  expect((await series('--account', 'T9')).stderr).toContain('There is no series T9')
+})
