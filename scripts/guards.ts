@@ -665,7 +665,8 @@ export const GUARDS: Guard[] = [
     'H28 one transaction takes a number and binds it to its key',
     'consecutive/consecutive',
     (code) =>
-      `const looked = await this.#store.transact('readonly', (tx) => look(tx, make))
+      `const looked = await this.#store.transact('readonly', (tx) =>
+         look(tx, { ...given, ...given.moment(now) }))
        ${code.replace('await look(tx, make)', 'looked')}`,
   ),
   guard(
@@ -683,6 +684,7 @@ export const GUARDS: Guard[] = [
   guard('H28 a key has one number', 'consecutive/consecutive'),
   guard('H28 two numbers have two texts', 'consecutive/strangers'),
   guard('H28 a key has one content', 'consecutive/register'),
+  guard('H40 a period that was closed gets no number', 'consecutive/periods'),
   guard('H40 what is written has an entry, in the same transaction', 'consecutive/register'),
   guard(
     'H28 a number is of the series that the app names',

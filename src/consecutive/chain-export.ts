@@ -1,20 +1,33 @@
 /**
  * All series and chains of a device as JSON Lines, to be read without this package: a head, a line
- * for each number and record in the order of making, and the totals with the result of the check.
+ * for each number, record and entry in the order of making, and the totals with the result of the
+ * check. Or its numbers as a table.
  */
 import type { Link, NumberRow } from '../core/series-store.js'
 import { VERSION } from '../core/version.js'
-import type { Verified } from './chain-verify.js'
+import { verified } from './chain-verify.js'
+import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
 import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
 import type { SeriesState } from './state.js'
 
-export async function exported(
+export interface ExportOptions {
+  /** Put into the head: who issues the documents, where. */
+  head?: Record<string, unknown>
+  /** Only the numbers of this period. Default: all, with records and the register. */
+  period?: string
+  /** `jsonl`: JSON Lines. `csv`: a table of the numbers alone. Default: `jsonl`. */
+  form?: 'jsonl' | 'csv'
+}
+
+/** One line after another, each with its end. */
+export async function* exported(
   stored: StoredSeries,
-  head: object,
-  { broken, chains, flagged = [] }: Verified,
-): Promise<string> {
-  const { state, numbers, links } = stored
+  about: object,
+  { period, form = 'jsonl' }: ExportOptions,
+  rule: Rule | undefined,
+): AsyncGenerator<string, void> {
+  const { state, numbers, links, entries } = stored
   const reports = reportOf(stored)
   const linkAt = new Map(links.map((link) => [textOf(link.chain, link.at), link]))
   const linkOf = new Map(
@@ -24,34 +37,74 @@ export async function exported(
     ]),
   )
   const rows = reports.flatMap(({ series, numbers }) =>
-    numbers.map((number) => rowOf(series, number, linkOf.get(textOf(series, number.id)))),
+    numbers
+      .filter((number) => period === undefined || number.period === period)
+      .map((number) => rowOf(series, number, linkOf.get(textOf(series, number.id)))),
   )
+  if (form === 'csv') {
+    yield csvOf(COLUMNS)
+    for (const row of rows) yield csvOf(COLUMNS.map((column) => (row as Cells)[column]))
+    return
+  }
   const ofNumbers = new Set(linkOf.values())
-  const records = links
-    .filter((link) => !ofNumbers.has(link))
-    .map((link) => ({ record: 'record', ...link }))
-  const lines = [
-    {
-      record: 'head',
-      ...head,
-      software: `offline-hilo ${VERSION}`,
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-      exportedAt: new Date().toISOString(),
-      series: reports.map(seriesOf),
-      count: rows.length + records.length,
-    },
-    ...inOrder(rows, records),
-  ]
-  const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
-  const end = {
+  const isWhole = period === undefined
+  const records = isWhole
+    ? links.filter((link) => !ofNumbers.has(link)).map((link) => ({ record: 'record', ...link }))
+    : []
+  const register = isWhole ? entries.map((entry) => ({ record: 'entry', ...entry })) : []
+  const written: string[] = []
+  const line = (of: object) => `${JSON.stringify(of)}\n`
+  const write = (of: object) => {
+    const text = line(of)
+    written.push(text)
+    return text
+  }
+  yield write({
+    record: 'head',
+    ...about,
+    ...(rule && { rule: { id: rule.id, ...rule.head } }),
+    rules: [...new Set(numbers.flatMap(({ rule }) => rule ?? []))],
+    ...(period !== undefined && { period }),
+    software: `offline-hilo ${VERSION}`,
+    exportedAt: new Date().toISOString(),
+    series: reports.map(seriesOf),
+    count: rows.length + records.length,
+  })
+  for (const of of inOrder(rows, records)) yield write(of)
+  for (const entry of register) yield write(entry)
+  const { broken, chains, flagged = [] } = await verified(stored, undefined, rule)
+  yield line({
     record: 'end',
     totals: { ...totalsOf(reports), ...heardIn(state, numbers) },
     outages: reports.flatMap(outagesIn),
     check: { broken, chains, flagged },
-    sha256: await sha256(body),
-  }
-  return `${body}${JSON.stringify(end)}\n`
+    sha256: await sha256(written.join('')),
+  })
 }
+
+type Cells = Partial<Record<(typeof COLUMNS)[number], unknown>>
+
+const COLUMNS = [
+  'series',
+  'period',
+  'number',
+  'id',
+  'state',
+  'key',
+  'takenAt',
+  'date',
+  'takenBy',
+  'settledAt',
+  'by',
+  'reason',
+  'ref',
+  'content',
+  'hash',
+] as const
+
+/** RFC 4180. */
+const csvOf = (cells: readonly unknown[]): string =>
+  `${cells.map((cell) => `"${String(cell ?? '').replaceAll('"', '""')}"`).join(',')}\r\n`
 
 const textOf = (...of: (string | number)[]) => JSON.stringify(of)
 
@@ -69,6 +122,7 @@ function seriesOf(
     lastAt: last?.takenAt,
     ...(ranges && { ranges }),
     ...(ended && { ended, successor: all[i + 1]?.series ?? null }),
+    predecessor: all[i - 1]?.series ?? null,
   }
 }
 
@@ -82,14 +136,17 @@ function rowOf(series: string, number: ReportedNumber, link: Link | undefined): 
 
 /** The numbers in their order, and each record without one before the next of its chain. */
 function inOrder(numbers: readonly Row[], records: readonly Row[]): Row[] {
-  const left = [...records]
   const lines: Row[] = []
+  let next = 0
   for (const number of numbers) {
-    while (left[0]?.chain === number.chain && left[0] && left[0].at! < (number.at ?? 0))
-      lines.push(left.shift()!)
+    for (let of = records[next]; of?.chain === number.chain; of = records[next]) {
+      if (!of || of.at! >= (number.at ?? 0)) break
+      lines.push(of)
+      next++
+    }
     lines.push(number)
   }
-  return [...lines, ...left]
+  return [...lines, ...records.slice(next)]
 }
 
 function totalsOf(reports: readonly SeriesReport[]) {
@@ -135,11 +192,17 @@ function outagesIn({ numbers }: SeriesReport): Outage[] {
 
 /** Numbers that are missing between the first and the last of a period. */
 function holesIn(numbers: readonly ReportedNumber[]): number {
-  const periods = new Map<string | undefined, number[]>()
-  for (const { period, number } of numbers)
-    periods.set(period, [...(periods.get(period) ?? []), number])
+  const periods = new Map<string | undefined, { first: number; last: number; count: number }>()
+  for (const { period, number } of numbers) {
+    const { first = number, last = number, count = 0 } = periods.get(period) ?? {}
+    periods.set(period, {
+      first: Math.min(first, number),
+      last: Math.max(last, number),
+      count: count + 1,
+    })
+  }
   return [...periods.values()].reduce(
-    (sum, made) => sum + Math.max(...made) - Math.min(...made) + 1 - made.length,
+    (sum, { first, last, count }) => sum + last - first + 1 - count,
     0,
   )
 }

@@ -35,10 +35,14 @@ export async function verified(
   const named = numbers.flatMap((row, i) => markOf(row, numbers[i - 1]))
   const marks = [...named, ...(known ? [{ ...known, isKnown: true }] : [])]
   const chains: VerifiedChain[] = []
-  const broken: BrokenRecord[] = []
+  let broken: BrokenRecord[] = []
   const ofChain = new Map<string, (Link | Known)[]>([[REGISTER, entries.map(markOfEntry)]])
   for (const { chain } of marks) ofChain.set(chain, ofChain.get(chain) ?? [])
-  for (const link of links) ofChain.set(link.chain, [...(ofChain.get(link.chain) ?? []), link])
+  for (const link of links) {
+    const of = ofChain.get(link.chain) ?? []
+    of.push(link)
+    ofChain.set(link.chain, of)
+  }
   for (const [chain, records] of ofChain) {
     const { at, hash } = records.at(-1) ?? {}
     const last = at !== undefined && hash !== undefined && { last: { chain, at, hash } }
@@ -50,9 +54,9 @@ export async function verified(
         records,
       ),
     ]
-    broken.push(...found.sort((a, b) => a.at - b.at).map((each) => ({ chain, ...each })))
+    broken = broken.concat(found.sort((a, b) => a.at - b.at).map((each) => ({ chain, ...each })))
   }
-  broken.push(...brokenIn(stored))
+  broken = broken.concat(brokenIn(stored))
   const flagged = links.flatMap(({ chain, at, flags }) => (flags ? { chain, at, flags } : []))
   return { chains, broken, ...(flagged.length > 0 && { flagged }) }
 }

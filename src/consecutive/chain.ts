@@ -6,6 +6,7 @@
 import { HiloError } from '../core/errors.js'
 import type { ChainFlag, ChainRecord, Link } from '../core/series-store.js'
 import { addRecord, type Draft, numberWith, placeOf, type Rule, type Sealing } from './links.js'
+import { localDate, pad } from './moment.js'
 import { sha256 } from './sha256.js'
 
 export type { ChainFlag, ChainRecord } from '../core/series-store.js'
@@ -86,14 +87,18 @@ export function chain<Content = unknown>(options: ChainOptions<Content>): Chain 
 }
 
 /** @param hashBefore of the text of the record before, where that was read from the storage */
-function flagsOf({ before, expected }: Draft, hashBefore: string | false | undefined): ChainFlag[] {
+function flagsOf(
+  { before, expected, date }: Draft,
+  hashBefore: string | false | undefined,
+): ChainFlag[] {
   const flags: ChainFlag[] = []
   const isThere = !expected || (before !== undefined && expected.at <= before.at)
   const isSame = !before || expected?.at !== before.at || expected.hash === before.hash
   const isWhole = !hashBefore || hashBefore === before?.hash
   if (!isThere || !isSame || !isWhole) flags.push('broken')
   // Whole seconds, as the time is written.
-  if (before && Math.floor(Date.now() / 1000) * 1000 < Date.parse(before.time)) flags.push('clock')
+  const seconds = Math.floor(date.getTime() / 1000) * 1000
+  if (before && seconds < Date.parse(before.time)) flags.push('clock')
   return flags
 }
 
@@ -103,7 +108,7 @@ async function unhashedOf(draft: Draft, rule: Rule): Promise<Link> {
     chain,
     ...record,
     at: placeOf(draft),
-    time: timeText(new Date()),
+    time: timeText(draft.date, draft.timeZone),
     ...(key !== undefined && { key }),
     rule: rule.id,
     text: '',
@@ -171,12 +176,14 @@ const ENCODINGS = {
     base64(bytes).replace(/[+/=]/g, (each) => ({ '+': '-', '/': '_' })[each] ?? ''),
 }
 
-/** As the device's clock says, with its offset. */
-function timeText(date: Date): string {
-  const minutes = -date.getTimezoneOffset()
-  const pad = (number: number) => String(Math.floor(Math.abs(number))).padStart(2, '0')
-  const local = new Date(date.getTime() + minutes * 60_000).toISOString().slice(0, 19)
-  return `${local}${minutes < 0 ? '-' : '+'}${pad(minutes / 60)}:${pad(minutes % 60)}`
+/** In the time zone, with its offset: `2027-01-01T09:00:00+01:00`. */
+function timeText(date: Date, timeZone: string | undefined): string {
+  const { year, month, day, hour, minute, second } = localDate(date, timeZone)
+  const local = Date.UTC(year, month - 1, day, hour, minute, second)
+  const minutes = Math.round((local - Math.floor(date.getTime() / 1000) * 1000) / 60_000)
+  const of = Math.abs(minutes)
+  const offset = `${pad(Math.floor(of / 60))}:${pad(of % 60)}`
+  return `${new Date(local).toISOString().slice(0, 19)}${minutes < 0 ? '-' : '+'}${offset}`
 }
 
 function check(options: ChainOptions): ChainOptions {

@@ -7,15 +7,27 @@ import { HiloError } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import { onAbort, onEvent } from '../core/on-abort.js'
 import type { SeriesKey } from '../core/page-exit.js'
-import type { ChainFlag, NumberRange, NumberRow, SeriesStore } from '../core/series-store.js'
+import type {
+  ChainFlag,
+  Closing,
+  NumberRange,
+  NumberRow,
+  SeriesStore,
+} from '../core/series-store.js'
+import type { ExportOptions } from './chain-export.js'
 import type { Known, Verified } from './chain-verify.js'
 import { seriesInIndexedDb } from './indexeddb.js'
 import { LivingPage, livingPages } from './living.js'
 import type { HeldSeries } from './numbers.js'
 import {
   type Checked,
+  type ClosePeriodOptions,
   type ConsecutiveOptions,
+  checkBy,
   checkCall,
+  checkClosing,
+  checkDate,
+  checkExport,
   checkKey,
   checkKnown,
   checkSeriesOptions,
@@ -31,10 +43,12 @@ import { Series, type TakenNumber, untilAborted } from './series.js'
 import type { SeriesServer } from './server.js'
 import { contentOf, SeriesStorage } from './storage.js'
 
-export type { NumberRange } from '../core/series-store.js'
+export type { Closing, NumberRange, Reopened } from '../core/series-store.js'
 export type { SeriesHandedOver } from '../core/wire.js'
+export type { ExportOptions } from './chain-export.js'
+export type { LocalDate } from './moment.js'
 export type { HeldSeries } from './numbers.js'
-export type { ConsecutiveOptions } from './options.js'
+export type { ClosePeriodOptions, ConsecutiveOptions } from './options.js'
 export type { ReportedRange } from './ranges.js'
 export type { NumberState, ReportedNumber, SeriesReport, Settlement } from './report.js'
 export type { SettledState } from './rows.js'
@@ -50,7 +64,7 @@ export interface ConsecutiveNumber {
   period?: string
   /** Of its range. */
   data?: unknown
-  /** The device's clock went back: into this period, which had ended, or with ranges by days. */
+  /** Its date is more than a minute before that of the number before. */
   isBack?: true
   /**
    * The server had heard of this number before it was handed out, so no copy of this device makes
@@ -95,8 +109,10 @@ export interface Consecutive {
    * works offline once this device has its series; for that it needs the server once. Online, the
    * server hears of the number first.
    * @param options `key` names what the number is for, best the id of the sale. Up to 256 bytes of
-   * UTF-8. `signal` ends the call; a number that was taken stays with its key. With a chain,
-   * `content` is what is on the document, as JSON has it, and `kind` what the app calls it
+   * UTF-8. `date` is the document's, for its period and its record: now, unless you give it. `by`
+   * names who takes it. `signal` ends the call; a number that was taken stays with its key.
+   * `content` is what is on the document, as JSON has it: the key gets no other one. With a chain,
+   * `kind` is what the app calls it
    * @throws HiloError `server-unreachable`, `no-hilo-server` without a series; `server-refused`
    * without a series, or while the server refuses this device; `other-ledger` once another ledger
    * has answered; `storage-failed`, `outdated`, `closed`, `aborted`; `exhausted` where its ranges
@@ -105,6 +121,8 @@ export interface Consecutive {
    */
   next(options: {
     key: string
+    date?: Date
+    by?: string
     signal?: AbortSignal
     content?: unknown
     kind?: string
@@ -123,10 +141,11 @@ export interface Consecutive {
    */
   verify(options?: { known?: Known }): Promise<Verified>
   /**
-   * All series and chains of this device as JSON Lines: a head, each number and record, and the
-   * totals. `head` is put into the head: who issues the documents, where.
+   * All series, chains and the register of this device, line by line: a head, each number, record
+   * and entry, and the totals with the result of the check. Or the numbers as a table.
+   * @throws HiloError `invalid-argument`
    */
-  export(head?: Record<string, unknown>): Promise<string>
+  export(options?: ExportOptions): AsyncIterable<string>
   /**
    * What became of the number of `key`. It stays used, and repeating this changes nothing.
    *
@@ -154,6 +173,14 @@ export interface Consecutive {
    * @param options `all`: those of pages that live, too, also of this one. Default: false
    */
   unfinished(options?: { all?: boolean }): Promise<UnfinishedNumber[]>
+  /**
+   * Closes a period of the series that goes on: no number of it is made any more. Its first and last
+   * number, their count and the sums that the app gives are an entry of the register: a daily
+   * closing. Repeating it changes nothing. Only `reopen`, with a reason, opens it again.
+   * @returns what it was closed with. Undefined: it was opened again
+   * @throws HiloError `invalid-argument` where no number of the period was made
+   */
+  closePeriod(period: string, options?: ClosePeriodOptions): Promise<Closing | undefined>
   /**
    * All series of this device, oldest first, each from its first number to its last without a hole.
    * The last one says in which series the next number is made, unless it has ended.
@@ -279,7 +306,7 @@ const ONE_FILE =
 function methodsOf(
   { series, storage, page }: Opened,
   closing: AbortSignal,
-  { holder, chain, ranges, makeOf, sealedOf, wait }: Checked,
+  { collection, holder, chain, ranges, makeOf, sealedOf, wait }: Checked,
   tell: Tell,
 ): Consecutive {
   const given = async () => (ranges === 'server' ? (await storage.current()).given : ranges)
@@ -288,9 +315,11 @@ function methodsOf(
   return {
     async next(options) {
       closing.throwIfAborted()
-      const asked = checkCall(options, 'key', 'signal', 'content', 'kind')
+      const asked = checkCall(options, 'key', 'date', 'by', 'signal', 'content', 'kind')
       const key = checkKey(asked.key)
-      const { signal, content, kind } = asked
+      const { signal, content, kind, date } = asked
+      if (date !== undefined) checkDate(date)
+      const by = asked.by === undefined ? undefined : checkBy(asked.by)
       if (signal !== undefined) checkSignal(signal)
       if (signal?.aborted) throw aborted(signal)
       const isSealed = chain !== undefined || kind !== undefined
@@ -298,7 +327,8 @@ function methodsOf(
       const hash = contentOf(sealed ? sealed.content : frozen(content))
       const { row, heard } = await inSale(page, key, async (name) => {
         const taking = series.take({
-          ...makeOf(key),
+          ...makeOf(key, date),
+          by,
           page: name,
           content: hash,
           sealed,
@@ -344,12 +374,12 @@ function methodsOf(
       const { verified } = await reading()
       return verified(await stored(), link, chain?.rule)
     },
-    async export(head) {
+    async *export(options) {
       closing.throwIfAborted()
-      const [of, rule] = [await stored(), chain?.rule]
-      const { exported, verified } = await reading()
-      const about = { ...head, ...holder, ...(rule && { rule: rule.head }) }
-      return exported(of, about, await verified(of, undefined, rule))
+      const asked = checkExport(options)
+      const { exported } = await reading()
+      const of = await stored()
+      yield* exported(of, { ...asked.head, collection, ...holder }, asked, chain?.rule)
     },
     async prepare() {
       closing.throwIfAborted()
@@ -362,6 +392,12 @@ function methodsOf(
       const why = checkWhy(state, options)
       await storage.settle(checkKey(key), (row) => settledAs(row, state, why))
       page?.settled(key)
+    },
+    async closePeriod(period, options) {
+      closing.throwIfAborted()
+      const asked = checkCall(options, 'sums', 'by', 'reopen', 'reason')
+      const { sums, reopened } = checkClosing(asked)
+      return storage.closePeriod(period, sums, reopened)
     },
     async unfinished(options) {
       closing.throwIfAborted()

@@ -22,6 +22,10 @@ export interface Draft {
   isSeen?: true
   /** What the last number has stored of its link. */
   expected: LinkMark | undefined
+  /** When it is made, and the date of the document. */
+  now: Date
+  date: Date
+  timeZone: string | undefined
 }
 
 /** A record whose link has to be made first. */
@@ -46,6 +50,8 @@ export interface Sealed {
   content: unknown
   /** Of the series. */
   collection: string
+  /** Undefined: the device's. */
+  timeZone: string | undefined
 }
 
 /**
@@ -79,7 +85,7 @@ export async function addRecord(
   link: Link | undefined,
   tx: SeriesTransaction,
   key: string,
-  { sealing, kind, content, collection }: Sealed,
+  { sealing, kind, content, collection, timeZone }: Sealed,
   letter: string | undefined,
   last: NumberRow | undefined,
 ): Promise<Link | Drafted | undefined> {
@@ -89,7 +95,8 @@ export async function addRecord(
   const before = await tx.lastLink(chain)
   const expected = last?.link?.chain === chain ? last.link : undefined
   const record = { kind, content, ...(chain === '' && { collection }) }
-  const draft = { chain, record, key, before, expected }
+  const now = new Date()
+  const draft = { chain, record, key, before, expected, now, date: now, timeZone }
   if (!follows(link, draft)) return { draft }
   tx.addLink(link)
   return link
@@ -98,7 +105,7 @@ export async function addRecord(
 /** The record of a number, before its link is made. */
 function draftOf(
   row: NumberRow,
-  { sealing, kind, content, collection }: Sealed,
+  { sealing, kind, content, collection, timeZone }: Sealed,
   before: Link | undefined,
   last: NumberRow | undefined,
 ): Draft {
@@ -115,7 +122,9 @@ function draftOf(
     ...dataOf(range),
   }
   const expected = last?.link?.chain === chain ? last.link : undefined
-  return { chain, record, before, expected }
+  const { takenAt, date = takenAt } = row
+  const at = { now: new Date(takenAt), date: new Date(date), timeZone }
+  return { chain, record, before, expected, ...at }
 }
 
 /** The place of the record, above all that are known: one that has gone leaves a hole. */

@@ -1,12 +1,14 @@
 /** The options of `consecutive`, and their check. */
 import { HiloError } from '../core/errors.js'
 import { checkKeys } from '../core/options.js'
-import type { NumberRange } from '../core/series-store.js'
+import type { NumberRange, Reopened } from '../core/series-store.js'
 import { utf8Length } from '../core/utf8.js'
 import { MAX_NAME_BYTES, MAX_PERIOD_BYTES, MAX_REASON_BYTES, SERIES_NAME } from '../core/wire.js'
 import type { Chain } from './chain.js'
+import type { ExportOptions } from './chain-export.js'
 import type { Known } from './chain-verify.js'
 import type { Sealed } from './links.js'
+import { isPeriodName, type LocalDate, localDate, periodNamed } from './moment.js'
 import type { Holder } from './online.js'
 import { isDay, type Ranges } from './ranges.js'
 import { type FormatNumber, FROM, type Make, type SettledState, type Why } from './rows.js'
@@ -25,11 +27,16 @@ export interface ConsecutiveOptions {
    */
   series?: string
   /**
-   * The period of a number that is made at this time: `(date) => String(date.getFullYear())`. Each
-   * period counts from 1. Up to 64 bytes of UTF-8. It must not change while a page is open, and is
-   * one function for all pages. Default: the series has no periods.
+   * The period of a document: `year`, `month`, `day`, or a function of its date, which gets the
+   * parts of the date in the time zone, too: `(date, { year, month }) => …`. Each period counts from
+   * 1. Up to 64 bytes of UTF-8. Default: the series has no periods.
    */
-  period?: (date: Date) => string
+  period?: 'year' | 'month' | 'day' | ((date: Date, local: LocalDate) => string)
+  /**
+   * The time zone of the shop, for periods and for the records of a chain: `'America/Sao_Paulo'`.
+   * Default: the one that the device is set to.
+   */
+  timeZone?: string
   /**
    * The ranges of numbers that an authority gave for this series, the lowest first. They are in the
    * place of periods, and need `series`: the server gives a name once, so no other device begins
@@ -74,18 +81,40 @@ export interface ConsecutiveOptions {
   formatId?: (number: number, series: string, period: string | undefined, data?: unknown) => string
 }
 
+export interface ClosePeriodOptions {
+  /** What the app adds up, as JSON has it: the sums of the day. */
+  sums?: unknown
+  /** Who does it. Up to 256 bytes of UTF-8. */
+  by?: string
+  /** The period was closed by mistake: it gets numbers again. Default: false */
+  reopen?: boolean
+  /** Why it is opened again. Up to 1024 bytes of UTF-8. */
+  reason?: string
+}
+
 export interface Checked {
+  collection: string
   holder: Holder
   wait: number
   chain: Chain | undefined
   ranges: Ranges | undefined
   /** @throws HiloError `invalid-argument` */
-  makeOf(key: string): Omit<Make, 'checkIn'>
+  makeOf(key: string, date?: Date): Omit<Make, 'checkIn'>
   /** @throws HiloError `invalid-argument` where there is no chain, or this is not for one */
   sealedOf(kind: unknown, content: unknown): Sealed
 }
 
-const KEYS = ['chain', 'device', 'formatId', 'limits', 'period', 'ranges', 'series', 'wait']
+const KEYS = [
+  'chain',
+  'device',
+  'formatId',
+  'limits',
+  'period',
+  'ranges',
+  'series',
+  'timeZone',
+  'wait',
+]
 const MAX_KEY_BYTES = 256
 const MAX_KIND_BYTES = 64
 const DIGITS = 6
@@ -95,7 +124,8 @@ const MAX_WAIT_MS = 60_000
 /** @throws HiloError `invalid-argument` */
 export function checkSeriesOptions(collection: string, options: ConsecutiveOptions = {}): Checked {
   checkKeys('options', options, KEYS)
-  const { device, series, period, limits = {} } = options
+  const { device, series, period, timeZone, limits = {} } = options
+  mustBeZone(timeZone)
   const { wait = WAIT_MS, formatId = defaultId, chain } = options
   if (device !== undefined) checkDevice(device)
   must(
@@ -103,7 +133,12 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
     'series is 1 to 20 letters, digits, -, ., _ and /, with a digit',
     series,
   )
-  must(period === undefined || typeof period === 'function', 'period is a function', period)
+  must(
+    period === undefined || typeof period === 'function' || isPeriodName(period),
+    "period is 'year', 'month', 'day' or a function",
+    period,
+  )
+  const periodAt = (date: Date) => (period === undefined ? '' : periodOf(period, date, timeZone))
   must(
     typeof wait === 'number' && wait >= 0 && wait <= MAX_WAIT_MS,
     `wait is a number of milliseconds from 0 to ${MAX_WAIT_MS}`,
@@ -117,25 +152,26 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
   must(typeof formatId === 'function', 'formatId is a function', formatId)
   const format = limited(formatId, limits)
   const { from: start = 1 } = limits
-  if (!options.ranges) checkForm(formatId, options, start)
+  if (!options.ranges) checkForm(formatId, options, start, periodAt)
   const ranges = options.ranges && checkRanges(options.ranges, options, start)
-  const makeOf = (key: string) => ({
+  const makeOf = (key: string, date?: Date) => ({
     key,
     format,
     series,
     start,
-    period: period ? periodOf(period) : '',
+    moment: (now = new Date()) => ({ now, date: date ?? now, period: periodAt(date ?? now) }),
     ranges,
   })
   if (Array.isArray(ranges)) for (const { to, data } of ranges) format(to, series!, undefined, data)
-  else if (!ranges && series !== undefined) format(start, series, makeOf('').period || undefined)
+  else if (!ranges && series !== undefined) format(start, series, periodAt(new Date()) || undefined)
   const sealedOf = (kind: unknown, content: unknown) => ({
     sealing: chainIn(chain),
     kind: checkText('kind', kind, MAX_KIND_BYTES),
     content: frozen(content),
     collection,
+    timeZone,
   })
-  return { holder: { device, series }, wait, chain, ranges, makeOf, sealedOf }
+  return { collection, holder: { device, series }, wait, chain, ranges, makeOf, sealedOf }
 }
 
 /** @throws HiloError `invalid-argument` */
@@ -158,8 +194,16 @@ const defaultId = (number: number, series: string, period: string | undefined): 
     '-',
   )
 
-function periodOf(period: (date: Date) => string): string {
-  const given = called('period', () => period(new Date()))
+function periodOf(
+  period: NonNullable<ConsecutiveOptions['period']>,
+  date: Date,
+  timeZone: string | undefined,
+): string {
+  const local = localDate(date, timeZone)
+  const given =
+    typeof period === 'string'
+      ? periodNamed(period, local)
+      : called('period', () => period(date, local))
   const made = checkText('what period makes of the date', given, MAX_PERIOD_BYTES)
   return checkLine('a period', made)
 }
@@ -206,13 +250,14 @@ function checkRanges(
 /** With ranges, whoever gives them sees to it that no number comes twice. */
 function checkForm(
   formatId: FormatNumber,
-  { series, period }: ConsecutiveOptions,
+  { series }: ConsecutiveOptions,
   start: number,
+  periodAt: (date: Date) => string,
 ): void {
   const other = series?.replace(/\d/, (digit) => `${(Number(digit) + 1) % 10}`) ?? 'B'
   let texts: unknown[]
   try {
-    const of = period?.(new Date())
+    const of = periodAt(new Date()) || undefined
     texts = [series ?? 'A', other].map((each) => formatId(start, each, of))
   } catch {
     // Then no number is made.
@@ -253,6 +298,17 @@ function limited(
     if (to !== undefined) check(to, ...of)
     return check(number, ...of)
   }
+}
+
+function mustBeZone(timeZone: string | undefined): void {
+  let isZone = timeZone === undefined
+  try {
+    localDate(new Date(), timeZone)
+    isZone ||= typeof timeZone === 'string'
+  } catch {
+    // It is none.
+  }
+  must(isZone, "timeZone is a name such as 'America/Sao_Paulo'", timeZone)
 }
 
 /** The server refuses a name of two lines for ever. */
@@ -321,6 +377,39 @@ export function checkWhy(state: SettledState, options: Why | undefined): Why {
     ...(isGiven && { reason: checkText('a reason', reason, MAX_REASON_BYTES) }),
     ...(by !== undefined && { by: checkText('`by`', by, MAX_KEY_BYTES) }),
     ...(ref !== undefined && { ref: checkText('`ref`', ref, MAX_KEY_BYTES) }),
+  }
+}
+
+/** @throws HiloError `invalid-argument` */
+export function checkExport(options: ExportOptions | undefined): ExportOptions {
+  const asked = checkCall(options, 'head', 'period', 'form')
+  const { form = 'jsonl', period } = asked
+  must(form === 'jsonl' || form === 'csv', "form is 'jsonl' or 'csv'", form)
+  must(period === undefined || typeof period === 'string', 'period is a text', period)
+  return asked
+}
+
+/** @throws HiloError `invalid-argument` */
+export function checkDate(date: unknown): void {
+  const isDate = date instanceof Date && !Number.isNaN(date.getTime())
+  must(isDate, '`date` is a Date', date)
+}
+
+/** @throws HiloError `invalid-argument` */
+export const checkBy = (by: string): string => checkText('`by`', by, MAX_KEY_BYTES)
+
+/** @throws HiloError `invalid-argument` */
+export function checkClosing({ by, reason, reopen = false, sums }: ClosePeriodOptions): {
+  sums: object
+  reopened?: Reopened
+} {
+  must(typeof reopen === 'boolean', 'reopen is true or false', reopen)
+  const who = by === undefined ? {} : { by: checkBy(by) }
+  if (!reopen)
+    return { sums: { ...(sums !== undefined && { sums: frozen(sums, 'sums') }), ...who } }
+  return {
+    sums: {},
+    reopened: { reason: checkText('a reason', reason, MAX_REASON_BYTES), ...who },
   }
 }
 

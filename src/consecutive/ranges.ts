@@ -65,18 +65,15 @@ const leftIn = ({ from, to }: NumberRange, above: number): number =>
  */
 export function placeIn(
   ranges: readonly NumberRange[],
-  last: Partial<Pick<NumberRow, 'number' | 'takenAt'>> | undefined,
+  last: Partial<Pick<NumberRow, 'number'>> | undefined,
   after?: SeriesMark,
-): { range: NumberRange; number: number; period: string; isBack: boolean } {
+): { range: NumberRange; number: number; period: string } {
   // guard: H28 a range makes no number below one of the device that had the series before
   const above = Math.max(last?.number ?? 0, highestOf(after, ranges))
   // guard: H28 a range makes no number above its end, and none after its last day
   const range = ranges.find((each) => leftIn(each, above) > 0 && !isOver(each))
   if (!range) throw exhausted(ranges, above)
-  const now = new Date()
-  const takenAt = new Date(last?.takenAt ?? now)
-  const isBack = now < takenAt && now.toDateString() !== takenAt.toDateString()
-  return { range, number: Math.max(range.from, above + 1), period: periodOf(range), isBack }
+  return { range, number: Math.max(range.from, above + 1), period: periodOf(range) }
 }
 
 /** The highest number that the device before has made: a person may have stated a wrong one. */

@@ -26,7 +26,7 @@ export interface BrokenRecord {
 export const REGISTER = 'register'
 
 /** The numbers as the register tells of them. */
-export function numbersIn(entries: readonly Entry[]): Map<string, NumberRow & { entry: number }> {
+function numbersIn(entries: readonly Entry[]): Map<string, NumberRow & { entry: number }> {
   const rows = new Map<string, NumberRow & { entry: number }>()
   for (const { place, what, at, series, made, previous, hash, ...of } of entries) {
     const name = nameOf({ letter: series!, place: made! })
@@ -41,7 +41,13 @@ export function numbersIn(entries: readonly Entry[]): Map<string, NumberRow & { 
         open: 1,
         entry: place,
       })
-    else if (what === 'late' && row) rows.set(name, { ...row, heard: false, entry: place })
+    else if (what === 'closed' && row) {
+      const { reopened, ...kept } = row
+      rows.set(name, { ...kept, closing: of.closing!, entry: place })
+    } else if (what === 'reopened' && row) {
+      const { closing, ...kept } = row
+      rows.set(name, { ...kept, reopened: of.reopened!, entry: place })
+    } else if (what === 'late' && row) rows.set(name, { ...row, heard: false, entry: place })
     else if (what === 'settled' && row) {
       const { open, key, reason, by, ref, ...kept } = row
       rows.set(name, { ...kept, ...(of as object), settledAt: at, entry: place })

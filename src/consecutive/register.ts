@@ -8,7 +8,7 @@ import { canonical, sha256 } from './sha256.js'
 import { readState, type SeriesState } from './state.js'
 
 /** An entry before it has its place and its hash. */
-export type Draft = Omit<Entry, 'place' | 'previous' | 'hash'>
+type Draft = Omit<Entry, 'place' | 'previous' | 'hash'>
 
 /** A number, wherever it is stored. */
 export const nameOf = ({ letter, place }: Pick<NumberRow, 'letter' | 'place'>): string =>
@@ -87,7 +87,17 @@ function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
   const { letter: series, place: made, id, key, state, reason, by, ref, settledAt } = row
   const of = { series, made, id, ...(key !== undefined && { key }) }
   const isLate = row.heard === false && before?.heard !== false
+  const isClosed = canonical(before?.closing) !== canonical(row.closing)
+  const { period, closing, reopened } = row
+  const ofPeriod = { at: now(), series, made, id, period }
   return [
+    ...(isClosed
+      ? [
+          closing
+            ? { what: 'closed' as const, ...ofPeriod, closing }
+            : { what: 'reopened' as const, ...ofPeriod, ...(reopened && { reopened }) },
+        ]
+      : []),
     ...(isLate ? [{ what: 'late' as const, at: now(), ...of }] : []),
     ...(before?.state === state
       ? []

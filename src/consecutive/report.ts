@@ -1,5 +1,12 @@
 /** The whole series of a device, number by number, for people who have to account for them. */
-import type { ChainFlag, Entry, NumberRange, NumberRow } from '../core/series-store.js'
+import type {
+  ChainFlag,
+  Closing,
+  Entry,
+  NumberRange,
+  NumberRow,
+  Reopened,
+} from '../core/series-store.js'
 import { type HeldSeries, heldSeries, type StoredSeries } from './numbers.js'
 import { dataOf, type ReportedRange, reportedRanges, restOf } from './ranges.js'
 import { nameOf } from './register.js'
@@ -38,6 +45,14 @@ export interface ReportedNumber {
   reason?: string
   /** When it was taken, by the device's clock: ISO 8601, in UTC. */
   takenAt: string
+  /** The date of the document, if the app gave one: ISO 8601, in UTC. */
+  date?: string
+  /** Who took it. Absent: the app did not say. */
+  takenBy?: string
+  /** It is the last one of a period that is closed. */
+  closing?: Closing
+  /** It was the last one of a period that was closed, and was opened again. */
+  reopened?: Reopened
   /** When it got its state. Absent: it is open. */
   settledAt?: string
   /** Each state that it got, in order. Absent: it is open. */
@@ -48,7 +63,7 @@ export interface ReportedNumber {
   ref?: string
   /** False: it was handed out before the server had heard of it. Absent: it was not. */
   heard?: false
-  /** The device's clock went back before: to another day, or into a period that had ended. */
+  /** Its date is more than a minute before that of the number before: the clock went back. */
   isBack?: true
   /** Another device may have made this number, too. */
   isDoubtful?: true

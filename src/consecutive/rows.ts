@@ -1,6 +1,6 @@
 /** A number of a series as it is stored, and how that changes. Pure. */
 import { HiloError } from '../core/errors.js'
-import type { NumberRange, NumberRow } from '../core/series-store.js'
+import type { Closing, NumberRange, NumberRow } from '../core/series-store.js'
 import type { SeriesMark } from '../core/wire.js'
 import type { Sealed } from './links.js'
 import { highestOf, placeIn, type Ranges, rangesOf } from './ranges.js'
@@ -21,8 +21,10 @@ export interface Make {
   series?: string | undefined
   /** The number of the first one on this device. Default: 1. */
   start?: number
-  /** Empty: it has none. */
-  period: string
+  /** @returns one instant: when the number is made, its document's date, and its period */
+  moment(now?: Date): Moment
+  /** Who takes it. */
+  by?: string | undefined
   /** Which an authority gave: they are in the place of periods. */
   ranges?: Ranges | undefined
   /** Who takes it. Undefined: others cannot tell whether that page lives. */
@@ -38,8 +40,21 @@ export interface Make {
   sealed?: Sealed | undefined
 }
 
+export interface Moment {
+  now: Date
+  date: Date
+  /** Empty: it has none. */
+  period: string
+}
+
+/** A number that is made at one instant. */
+export type Making = Make & Moment
+
+/** A document may be so much older than the one before without being called back in time. */
+const BACK_MS = 60_000
+
 type Last = Pick<NumberRow, 'place' | 'period' | 'number'> &
-  Partial<Pick<NumberRow, 'takenAt' | 'range'>>
+  Partial<Pick<NumberRow, 'takenAt' | 'date' | 'range'>>
 
 /** What is known where a number is made. */
 export interface Before {
@@ -49,7 +64,7 @@ export interface Before {
   /** The last number of the series. */
   last: Last | undefined
   /** The last number of the period. */
-  ofPeriod: Pick<NumberRow, 'number'> | undefined
+  ofPeriod: Pick<NumberRow, 'number' | 'closing'> | undefined
   /** Which the server gave to the series. */
   given?: readonly NumberRange[] | undefined
   /** Of a series that was handed over: what the device before has made. */
@@ -60,14 +75,16 @@ export interface Before {
  * The row of a number that is made now.
  * @throws HiloError `invalid-argument`
  */
-export function newNumber(before: Before, make: Make): NumberRow {
+export function newNumber(before: Before, make: Making): NumberRow {
   const { letter, after, given } = before
-  const { key, format, ranges, page, checkIn, content } = make
+  const { key, format, ranges, page, checkIn, content, now, date, by } = make
   const last = before.last ?? lastOf(after)
   const made = ranges
     ? placeIn(rangesOf(ranges, given), last, after)
     : placeAfter({ ...before, last }, make)
-  const { period, number, isBack, range } = made
+  const { period, number, range } = made
+  const dateBefore = before.last?.date ?? before.last?.takenAt
+  const isBack = dateBefore !== undefined && date.getTime() < Date.parse(dateBefore) - BACK_MS
   return {
     letter,
     place: (last?.place ?? 0) + 1,
@@ -77,7 +94,9 @@ export function newNumber(before: Before, make: Make): NumberRow {
     id: format(number, letter, (!range && period) || undefined, range?.data),
     key,
     state: 'open',
-    takenAt: new Date().toISOString(),
+    takenAt: now.toISOString(),
+    ...(date !== now && { date: date.toISOString() }),
+    ...(by !== undefined && { takenBy: by }),
     open: 1,
     ...(content !== undefined && { content }),
     ...(page !== undefined && { page }),
@@ -87,25 +106,26 @@ export function newNumber(before: Before, make: Make): NumberRow {
 }
 
 /** Does the next number of the series need no other number to be known than this one? */
-export const isEnough = (row: Last | undefined, { ranges, period }: Make): boolean =>
+export const isEnough = (row: Last | undefined, { ranges, period }: Making): boolean =>
   ranges !== undefined || row?.period === period
 
 /** Where the next number of a period is. */
 function placeAfter(
   { isFirst, last, after, ...before }: Before,
-  { period, start = 1 }: Make,
-): { period: string; number: number; isBack: boolean; range?: undefined } {
+  { period, start = 1 }: Making,
+): { period: string; number: number; range?: undefined } {
+  // guard: H40 a period that was closed gets no number
+  if (before.ofPeriod?.closing) throw closed(period, before.ofPeriod.closing)
   // guard: H28 a series that was handed over goes on above what was made
   const ofPeriod = before.ofPeriod ?? lastOf(after, period)
   // The ids of ranges have no period either.
   // guard: H28 a number without a period is above those of ranges
   const isAfterRange = period === '' && last?.range !== undefined
-  const isBack = !isAfterRange && ofPeriod !== undefined && last?.period !== period
   const begin = isFirst && !last ? start : 1
   // guard: H28 a number without a period is above all that was made before a hand-over
   const least = period === '' ? highestOf(after, []) : 0
   const above = Math.max(least, (isAfterRange ? last : ofPeriod)?.number ?? 0)
-  return { period, number: above ? above + 1 : begin, isBack }
+  return { period, number: above ? above + 1 : begin }
 }
 
 /** The last number of a series that was handed over, or of one period of it. */
@@ -210,6 +230,22 @@ const otherContent = (id: string, key: string, was = 'none', is: string): HiloEr
       `content. The hash of that one is ${was}, of this one ${is}. Another document takes ` +
       'another key. For the number of this one, ask without content.',
   )
+
+const closed = (period: string, { last }: Closing): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `No number was made: the period ${period} was closed after ${last}. Give the document a date ` +
+      'of a later period. If it was closed by mistake, closePeriod() with `reopen` opens it again.',
+  )
+
+/** @throws HiloError `invalid-argument` */
+export function mustHavePeriod(period: string, isThere: boolean): void {
+  if (isThere) return
+  throw new HiloError(
+    'invalid-argument',
+    `Nothing was changed: no number of the period ${JSON.stringify(period)} was made.`,
+  )
+}
 
 export const sameText = ({ id }: NumberRow): HiloError =>
   new HiloError('invalid-argument', `No number was made: formatId makes ${id} of two numbers.`)

@@ -51,6 +51,8 @@ export interface CurrentSeries {
   heard: number
   /** It was handed over to this device, and goes on after these numbers. */
   after?: SeriesMark
+  /** How many numbers there were when a period was closed last. Absent: none was. */
+  closedAt?: number
   /** Which a person gave to it at the server. */
   ranges?: NumberRange[]
   /** The check-in that was or will be sent, kept until its answer is stored. */

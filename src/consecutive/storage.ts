@@ -4,13 +4,15 @@
  * bound to its key, or not taken.
  */
 import type {
+  Closing,
   Link,
   NumberRange,
   NumberRow,
+  Reopened,
   SeriesStore,
   SeriesTransaction,
 } from '../core/series-store.js'
-import type { Drafted, Sealed } from './links.js'
+import type { Draft, Drafted, Sealed } from './links.js'
 import {
   type HeldSeries,
   heldSeries,
@@ -25,7 +27,9 @@ import {
   handedOut,
   isEnough,
   type Make,
+  type Making,
   mustBeSame,
+  mustHavePeriod,
   newNumber,
   noNumber,
   sameText,
@@ -69,28 +73,35 @@ export class SeriesStorage {
     // Where it fails, the key may have its number already: a look tells.
     let link = await this.#linkAtOnce(make, sealed).catch(() => undefined)
     for (;;) {
-      const taken = await this.#take(make, link)
+      const taken = await this.#take(make, link?.link, link?.now)
       if (!taken || !('draft' in taken)) return taken
       this.#seen = undefined
-      link = await linkOf(taken.draft)
+      // One that does not follow any more is of an instant before the record that came between.
+      link = link ? undefined : await linkAt(taken.draft, linkOf)
     }
   }
 
-  async #take(make: Make, link: Link | undefined): Promise<Taken | Drafted | undefined> {
-    let taken = await this.#takeAtOnce(make, link)
-    taken ??= await this.#takeAfterLook(make, link)
+  async #take(
+    make: Make,
+    link: Link | undefined,
+    now?: Date,
+  ): Promise<Taken | Drafted | undefined> {
+    let taken = await this.#takeAtOnce(make, link, now)
+    taken ??= await this.#takeAfterLook(make, link, now)
     if (taken && 'row' in taken && taken.begun && taken.row.link?.hash === link?.hash)
       this.#seen = { begun: taken.begun, row: taken.row, link }
     return taken
   }
 
   /** Of the number after the one that this page has seen last. */
-  async #linkAtOnce(make: Make, sealed: Sealed): Promise<Link | undefined> {
+  async #linkAtOnce(given: Make, sealed: Sealed): Promise<Linked | undefined> {
     const { row, link } = this.#seen ?? {}
+    const make = { ...given, ...given.moment() }
     if (!row || !isEnough(row, make) || make.ranges === 'server') return undefined
     const next = newNumber({ letter: row.letter, isFirst: false, last: row, ofPeriod: row }, make)
     const found = sealed.sealing.numberWith(undefined, next, sealed, link, row)
-    return 'draft' in found ? sealed.sealing.linkOf({ ...found.draft, isSeen: true }) : undefined
+    if (!('draft' in found)) return undefined
+    return linkAt({ ...found.draft, isSeen: true }, sealed.sealing.linkOf)
   }
 
   /**
@@ -125,16 +136,24 @@ export class SeriesStorage {
    * One read and one write: the number after the one that this page has seen last. The storage
    * refuses it if another tab has made that number, or a number for this key.
    */
-  async #takeAtOnce(make: Make, link: Link | undefined): Promise<Taken | Drafted | undefined> {
+  async #takeAtOnce(
+    given: Make,
+    link: Link | undefined,
+    now: Date | undefined,
+  ): Promise<Taken | Drafted | undefined> {
     const seen = this.#seen
-    if (!seen || !isEnough(seen.row, make) || (make.sealed && !link)) return undefined
+    if (!seen || (given.sealed && !link)) return undefined
     const { row } = seen
     try {
       return await this.write(async (tx) => {
+        const make = { ...given, ...given.moment(now) }
+        if (!isEnough(row, make)) return undefined
         const state = readState(await tx.state())
         const { current } = state
         // guard: H28 a number follows one of its own series
         if (!current || current.begun !== seen.begun || current.refused) return undefined
+        // Its period may have been closed since.
+        if ((current.closedAt ?? 0) >= row.place) return undefined
         if (!isNamed(current.letter, make.series)) return undefined
         const before = { last: row, ofPeriod: row, before: seen.link }
         return add(tx, state, current, before, make, link)
@@ -146,9 +165,14 @@ export class SeriesStorage {
   }
 
   /** Reads what it needs to know: the number of the key, or else the last number of the series. */
-  async #takeAfterLook(make: Make, link: Link | undefined): Promise<Taken | Drafted | undefined> {
+  async #takeAfterLook(
+    given: Make,
+    link: Link | undefined,
+    now: Date | undefined,
+  ): Promise<Taken | Drafted | undefined> {
     // guard: H28 one transaction takes a number and binds it to its key
     return this.write(async (tx) => {
+      const make = { ...given, ...given.moment(now) }
       const { state, known, ...found } = await look(tx, make)
       const { current } = state
       const before = known && takenBefore(known, state)
@@ -200,6 +224,29 @@ export class SeriesStorage {
     })
   }
 
+  /** Closes a period of the series that goes on, or opens it again. */
+  closePeriod(period: string, sums: object, reopened?: Reopened): Promise<Closing | undefined> {
+    return this.write(async (tx) => {
+      const state = readState(await tx.state())
+      const { current } = state
+      const all = current ? await tx.numbersAfter(current.letter, 0) : []
+      const rows = all.filter((row) => row.period === period)
+      const last = rows.at(-1)
+      mustHavePeriod(period, last !== undefined && last.range === undefined)
+      const { closing, reopened: _, ...row } = last!
+      if (reopened) {
+        if (closing) tx.saveNumber({ ...row, reopened })
+        return undefined
+      }
+      if (closing) return closing
+      const open = rows.filter(({ state }) => state === 'open').length
+      const made = { count: rows.length, first: rows[0]!.id, last: row.id, open, ...sums }
+      tx.saveNumber({ ...row, closing: made })
+      tx.saveState({ ...state, current: { ...current!, closedAt: all.at(-1)!.place } })
+      return made
+    })
+  }
+
   /** Numbers that are open, and whether each was handed out. */
   open(): Promise<{ row: NumberRow; isOut: boolean }[]> {
     return this.#store.transact('readonly', async (tx) => {
@@ -242,6 +289,17 @@ export class SeriesStorage {
   }
 }
 
+/** A link, and the instant that it was made for. */
+interface Linked {
+  link: Link
+  now: Date
+}
+
+const linkAt = async (draft: Draft, linkOf: (draft: Draft) => Promise<Link>): Promise<Linked> => ({
+  link: await linkOf(draft),
+  now: draft.now,
+})
+
 /** @returns its hash. Undefined: there is none */
 export const contentOf = (content: unknown): string | undefined =>
   content === undefined ? undefined : sha256(canonical(content))
@@ -255,7 +313,7 @@ interface Found extends Pick<Before, 'last' | 'ofPeriod'> {
 
 async function look(
   tx: SeriesTransaction,
-  make: Make,
+  make: Making,
 ): Promise<Found & { state: SeriesState; known: NumberRow | undefined }> {
   const { key, period, sealed } = make
   const [stored, known] = await Promise.all([tx.state(), tx.numberOf(key)])
@@ -273,7 +331,7 @@ async function add(
   state: SeriesState,
   current: CurrentSeries,
   { before, ...found }: Found,
-  make: Make,
+  make: Making,
   link: Link | undefined,
   isLooked = false,
 ): Promise<Taken | Drafted> {

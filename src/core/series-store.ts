@@ -79,6 +79,25 @@ export interface NumberRange {
   data?: unknown
 }
 
+/** What a period has when it is closed. */
+export interface Closing {
+  /** How many numbers. */
+  count: number
+  /** The ids of its first and its last number. */
+  first: string
+  last: string
+  /** How many of them nobody has settled yet. */
+  open: number
+  /** What the app gave: the sums of a day. */
+  sums?: unknown
+  by?: string
+}
+
+export interface Reopened {
+  reason: string
+  by?: string
+}
+
 /** A number that was made. */
 export interface NumberRow {
   letter: string
@@ -97,6 +116,13 @@ export interface NumberRow {
   key?: string
   /** Why it was cancelled, voided or refused. */
   reason?: string
+  /** The date of the document: ISO 8601, in UTC. Absent: it is `takenAt`. */
+  date?: string
+  /** Who took it. */
+  takenBy?: string
+  /** The last number of a period that is closed, or was. */
+  closing?: Closing
+  reopened?: Reopened
   /** When it was taken, and when it got its state, by the device's clock: ISO 8601, in UTC. */
   takenAt: string
   settledAt?: string
@@ -130,11 +156,22 @@ export interface NumberRow {
  * - `taken`: a number was made. `late`: it was handed out before the server had heard of it.
  * - `settled`: a number got a state.
  * - `record`: a record without a number was added to a chain.
+ * - `closed`: the period of a number, the last one of it, gets no number any more, unless somebody has
+ *   `reopened` it.
  */
 export interface Entry {
   /** 1, 2, 3 …: its place in the register. */
   place: number
-  what: 'begun' | 'ended' | 'ranges' | 'taken' | 'late' | 'settled' | 'record'
+  what:
+    | 'begun'
+    | 'ended'
+    | 'ranges'
+    | 'taken'
+    | 'late'
+    | 'settled'
+    | 'record'
+    | 'closed'
+    | 'reopened'
   /** By the device's clock: ISO 8601, in UTC. */
   at: string
   series?: string
@@ -158,6 +195,10 @@ export interface Entry {
   flags?: ChainFlag[]
   heard?: false
   isBack?: 1
+  date?: string
+  takenBy?: string
+  closing?: Closing
+  reopened?: Reopened
   end?: object
   after?: object
   ranges?: readonly NumberRange[]

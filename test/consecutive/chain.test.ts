@@ -7,7 +7,7 @@ import type { Link } from '../../src/core/series-store.js'
 import { newName, openRaw, requested } from '../support/idb.js'
 import { jq, openssl, unless } from '../support/programs.js'
 import { newShop, type Shop } from '../support/shop.js'
-import { databaseOf, idsOf, openTill } from './devices.js'
+import { databaseOf, exportOf, idsOf, openTill } from './devices.js'
 
 let shop: Shop
 
@@ -208,7 +208,7 @@ describe('an export', () => {
     await receipts.record({ key: 'd', kind: 'event', content: { total: '1' } })
     await receipts.settle('a', 'confirmed')
     await receipts.settle('b', 'cancelled', { reason: 'card declined' })
-    const lines = await receipts.export({ issuer: 'Shop Ltd' })
+    const lines = await exportOf(receipts, { head: { issuer: 'Shop Ltd' } })
     const select = (filter: string) =>
       execFileSync(jq.find()!, ['-rj', filter], { input: lines }).toString()
     const rows = select('select(.record == "number" or .record == "record") | tojson, "\\n"')
@@ -265,7 +265,7 @@ describe('an export', () => {
       await receipts.next({ key: `offline ${minute}` })
     }
     const outage = { first: 'A-000002', last: 'A-000003', firstAt: time(1), lastAt: time(2) }
-    const end = async () => JSON.parse((await receipts.export()).trim().split('\n').at(-1)!)
+    const end = async () => JSON.parse((await exportOf(receipts)).trim().split('\n').at(-1)!)
     expect(await end()).toMatchObject({
       totals: { heard: 1, heardUntil: time(0) },
       outages: [outage],
@@ -297,16 +297,14 @@ async function rewrite(name: string, at: number, change: (link: Link) => Link | 
 }
 
 test.each([
-  [0, '2026-11-21T12:00:00+00:00'],
-  [-1, '2026-11-21T12:01:00+00:01'],
-  [1, '2026-11-21T11:59:00-00:01'],
-  [-345, '2026-11-21T17:45:00+05:45'],
-  [210, '2026-11-21T08:30:00-03:30'],
-])('a record has the time of its device, which is %i minutes behind UTC', async (minutes, text) => {
-  clock('2026-11-21T12:00:00Z')
-  vi.spyOn(Date.prototype, 'getTimezoneOffset').mockReturnValue(minutes)
+  ['UTC', '2026-11-21T12:00:00+00:00'],
+  ['Europe/Madrid', '2026-11-21T13:00:00+01:00'],
+  ['Asia/Kathmandu', '2026-11-21T17:45:00+05:45'],
+  ['America/St_Johns', '2026-11-21T08:30:00-03:30'],
+])('a record has the time of its shop, in %s', async (timeZone, text) => {
+  clock('2026-11-21T12:00:00.900Z')
   const times: string[] = []
   const timed = chain({ text: ({ time }) => String(times.push(time)) })
-  await openTill(shop, { series: { chain: timed } }).receipts.next({ key: 'a' })
+  await openTill(shop, { series: { chain: timed, timeZone } }).receipts.next({ key: 'a' })
   expect(new Set(times)).toEqual(new Set([text]))
 })

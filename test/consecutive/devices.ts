@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeEach, describe, expect, onTestFinished } from 'vitest'
-import { type Consecutive, consecutive } from '../../src/consecutive/index.js'
+import { type Consecutive, consecutive, type ExportOptions } from '../../src/consecutive/index.js'
 import type { HeldSeries } from '../../src/consecutive/numbers.js'
 import type { ConsecutiveOptions } from '../../src/consecutive/options.js'
 import type { SeriesReport } from '../../src/consecutive/report.js'
@@ -70,6 +70,13 @@ export async function currentOf(receipts: Consecutive): Promise<HeldSeries | und
   if (!report) return undefined
   const { numbers, ranges, ...held } = report
   return held as HeldSeries
+}
+
+/** All that `export` writes. */
+export async function exportOf(receipts: Consecutive, options?: ExportOptions): Promise<string> {
+  let text = ''
+  for await (const line of receipts.export(options)) text += line
+  return text
 }
 
 /** Makes numbers for these keys, one after another. */

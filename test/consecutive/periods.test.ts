@@ -1,9 +1,10 @@
 /** Periods, names and first numbers of a series, and the forms that ids have. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { chain } from '../../src/consecutive/chain.js'
 import type { ConsecutiveOptions } from '../../src/consecutive/index.js'
 import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
-import { currentOf, idsOf, openTill, registry } from './devices.js'
+import { currentOf, exportOf, idsOf, openTill, registry } from './devices.js'
 
 let shop: Shop
 
@@ -65,7 +66,7 @@ describe('a period', () => {
       ['A-2027-000001', false],
       ['A-2026-000003', true],
       ['A-2026-000004', false],
-      ['A-2027-000002', true],
+      ['A-2027-000002', false],
     ])
   })
 
@@ -92,6 +93,178 @@ describe('a period', () => {
     }
     hilo.goOnline()
     await expect.poll(async () => (await registry())[0]!.periods).toHaveLength(120)
+  })
+})
+
+describe('the date of a document', () => {
+  test('decides its period, in the time zone of the shop', async () => {
+    clock('2027-01-01T01:30:00Z')
+    const of = (timeZone: string, period: 'year' | 'month' | 'day') =>
+      openTill(shop, { name: newName(), series: { timeZone, period } }).receipts
+    const made = async (receipts: ReturnType<typeof of>, date?: Date) =>
+      (await receipts.next({ key: 'a', ...(date && { date }) })).period
+    expect(await made(of('America/Sao_Paulo', 'year'))).toBe('2026')
+    expect(await made(of('Europe/Madrid', 'year'))).toBe('2027')
+    expect(await made(of('America/Sao_Paulo', 'day'))).toBe('2026-12-31')
+    expect(await made(of('Asia/Kolkata', 'month'), new Date('2026-06-30T19:00:00Z'))).toBe(
+      '2026-07',
+    )
+  })
+
+  test('is given to a function of the app, with its parts', async () => {
+    clock('2027-03-31T20:00:00Z')
+    const series = {
+      timeZone: 'Asia/Kolkata',
+      period: (_: Date, { year, month }: { year: number; month: number }) =>
+        `${month < 4 ? year - 1 : year}`,
+    }
+    const { receipts } = openTill(shop, { series })
+    expect(await receipts.next({ key: 'a' })).toMatchObject({ period: '2027' })
+    const date = new Date('2027-03-31T12:00:00Z')
+    expect(await receipts.next({ key: 'b', date, by: 'anna' })).toMatchObject({
+      period: '2026',
+      isBack: true,
+    })
+    expect((await receipts.report())[0]!.numbers[1]).toMatchObject({
+      date: date.toISOString(),
+      takenBy: 'anna',
+    })
+    for (const wrong of [new Date(Number.NaN), '2027-01-01'])
+      await expect(receipts.next({ key: 'c', date: wrong as Date })).rejects.toEqual(
+        refusal('invalid-argument', '`date` is a Date'),
+      )
+  })
+
+  test('at midnight is one: number, period, record and report', async () => {
+    // The clock moves with each look at it, as that of a busy till does over midnight.
+    const times: string[] = []
+    const { receipts } = openTill(shop, {
+      series: {
+        timeZone: 'UTC',
+        period: 'day',
+        chain: chain({ text: ({ time, period }, previous) => `${time} ${period} ${previous}` }),
+      },
+    })
+    await receipts.next({ key: 'before' })
+    let now = Date.parse('2026-12-31T23:59:59.200Z')
+    const look = () => {
+      now += 100
+      return now
+    }
+    const RealDate = Date
+    vi.stubGlobal(
+      'Date',
+      class extends RealDate {
+        constructor(...of: [] | [number]) {
+          super(of.length > 0 ? of[0]! : look())
+        }
+        static override now = look
+      },
+    )
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      const { period } = await receipts.next({ key })
+      times.push(period!)
+    }
+    vi.unstubAllGlobals()
+    const [report] = await receipts.report()
+    for (const { takenAt, period } of report!.numbers) expect(takenAt.slice(0, 10)).toBe(period)
+    const { broken } = await receipts.verify()
+    expect(broken).toEqual([])
+    expect(new Set(times)).toEqual(new Set(['2026-12-31', '2027-01-01']))
+    const lines = (await exportOf(receipts))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    for (const { record, time, period } of lines)
+      if (record === 'number') expect(time.slice(0, 10)).toBe(period)
+  })
+
+  test('of a counter per client and year: a change of client is no clock that went back', async () => {
+    let client = 'ACME'
+    const series = {
+      timeZone: 'UTC',
+      period: (_: Date, { year }: { year: number }) => `${client}-${year}`,
+    }
+    const { receipts } = openTill(shop, { series })
+    const made = []
+    for (const [key, of] of ['ACME', 'Bolt', 'ACME', 'Bolt'].entries()) {
+      client = of
+      made.push(await receipts.next({ key: `${key}` }))
+    }
+    expect(made.map(({ number, isBack }) => [number, isBack])).toEqual([
+      [1, undefined],
+      [1, undefined],
+      [2, undefined],
+      [2, undefined],
+    ])
+  })
+})
+
+describe('a period that is closed', () => {
+  const series = { timeZone: 'UTC', period: 'day' as const, wait: 60_000 }
+
+  test('gets no number any more, in any tab, and has its sums in the register', async () => {
+    clock('2026-12-30T20:00:00Z')
+    const { receipts } = openTill(shop, { series })
+    const other = openTill(shop, { series }).receipts
+    await idsOf(receipts, 'a', 'b')
+    await idsOf(other, 'c')
+    await receipts.settle('a', 'confirmed')
+    const closing = {
+      count: 3,
+      first: 'A-2026-12-30-000001',
+      last: 'A-2026-12-30-000003',
+      open: 2,
+      sums: { total: '12.35' },
+      by: 'anna',
+    }
+    const sums = { total: '12.35' }
+    expect(await receipts.closePeriod('2026-12-30', { sums, by: 'anna' })).toEqual(closing)
+    expect(await receipts.closePeriod('2026-12-30', { by: 'bert' })).toEqual(closing)
+    for (const each of [receipts, other])
+      await expect(each.next({ key: 'd' })).rejects.toEqual(
+        refusal('invalid-argument', 'the period 2026-12-30 was closed after A-2026-12-30-000003'),
+      )
+    clock('2026-12-31T08:00:00Z')
+    expect(await idsOf(other, 'd')).toEqual(['A-2026-12-31-000001'])
+    expect((await receipts.report())[0]!.numbers[2]).toMatchObject({ closing })
+    expect((await receipts.verify()).broken).toEqual([])
+    await expect(receipts.closePeriod('2020-01-01')).rejects.toEqual(
+      refusal('invalid-argument', 'no number of the period "2020-01-01" was made'),
+    )
+  })
+
+  test('is opened again by a person with a reason, and not by itself', async () => {
+    clock('2035-06-01T08:00:00Z')
+    const { receipts } = openTill(shop, { series: { ...series, period: 'year' } })
+    await idsOf(receipts, 'a sale of a wrong clock')
+    clock('2026-06-01T08:00:00Z')
+    expect(await receipts.next({ key: 'b' })).toMatchObject({ period: '2026', isBack: true })
+    await receipts.closePeriod('2026')
+    await expect(receipts.next({ key: 'c' })).rejects.toEqual(
+      refusal('invalid-argument', 'was closed'),
+    )
+    await expect(receipts.closePeriod('2026', { reopen: true })).rejects.toEqual(
+      refusal('invalid-argument', 'a reason'),
+    )
+    const reopened = { reason: 'the year is not over', by: 'anna' }
+    await receipts.closePeriod('2026', { reopen: true, ...reopened })
+    expect(await idsOf(receipts, 'c')).toEqual(['A-2026-000002'])
+    expect((await receipts.report())[0]!.numbers[1]).toMatchObject({ reopened })
+    expect((await receipts.verify()).broken).toEqual([])
+  })
+
+  test('which is closed while tabs make numbers gets none after the closing', async () => {
+    clock('2026-12-30T20:00:00Z')
+    const tills = [0, 1, 2].map(() => openTill(shop, { series }).receipts)
+    await idsOf(tills[0]!, 'first')
+    const keys = Array.from({ length: 12 }, (_, i) => `sale ${i}`)
+    const sales = keys.map((key, i) => tills[i % 3]!.next({ key }).catch(() => {}))
+    const closing = await tills[1]!.closePeriod('2026-12-30')
+    await Promise.all(sales)
+    const [report] = await tills[0]!.report()
+    expect(report!.numbers).toHaveLength(closing!.count)
+    expect(report!.numbers.at(-1)!.id).toBe(closing!.last)
   })
 })
 
@@ -141,7 +314,9 @@ describe('a series', () => {
     ['a name without a digit', { series: 'T' }, 'series is 1 to 20 letters, digits'],
     ['a long name', { series: 'T3'.repeat(11) }, 'series is 1 to 20 letters, digits'],
     ['a start at 0', { limits: { from: 0 } }, 'are whole numbers from 1 on'],
-    ['a period that is none', { period: '2027' as never }, 'period is a function'],
+    ['a period that is none', { period: '2027' as never }, "period is 'year', 'month', 'day'"],
+    ['no time zone', { timeZone: 'Sao_Paulo' }, 'timeZone is a name such as'],
+    ['a time zone of no name', { timeZone: '' }, 'timeZone is a name such as'],
     ['a limit of nothing', { limits: { length: 0 } }, 'are whole numbers from 1 on'],
     ['a limit that is no form', { limits: { characters: 'A' as never } }, 'a regular expression'],
   ])('is refused at once with %s', (_, series, message) => {

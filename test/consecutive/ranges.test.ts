@@ -4,7 +4,15 @@ import { chain } from '../../src/consecutive/chain.js'
 import type { ConsecutiveOptions, NumberRange } from '../../src/consecutive/index.js'
 import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
-import { copyProfile, currentOf, idsOf, inEachStore, openTill, registry } from './devices.js'
+import {
+  copyProfile,
+  currentOf,
+  exportOf,
+  idsOf,
+  inEachStore,
+  openTill,
+  registry,
+} from './devices.js'
 
 let shop: Shop
 
@@ -148,7 +156,7 @@ inEachStore(() => {
     const { receipts } = openTill(shop, { series: { ...series, chain: linked } })
     await idsOf(receipts, 'a', 'b', 'c', 'd')
     expect(await receipts.verify()).toMatchObject({ chains: [{}, { count: 4 }], broken: [] })
-    const lines = (await receipts.export()).trim().split('\n')
+    const lines = (await exportOf(receipts)).trim().split('\n')
     const [head, row] = lines.map((line) => JSON.parse(line))
     expect(row.text).toBe('T3-001001;{"resolution":"80-21"};')
     expect(head.series[0].ranges).toMatchObject([{ left: 0 }, { left: 39 }])

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chain } from '../../src/consecutive/chain.js'
+import { exported } from '../../src/consecutive/chain-export.js'
 import { canonical, sha256 } from '../../src/consecutive/sha256.js'
 import type { Entry, NumberRow } from '../../src/core/series-store.js'
 import { newName, openRaw, requested } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
-import { databaseOf, idsOf, openTill } from './devices.js'
+import { databaseOf, exportOf, idsOf, openTill } from './devices.js'
 
 let shop: Shop
 
@@ -239,4 +240,66 @@ describe('a rule that an update of the app changes', () => {
       ['register', 'A-000004', 'changed'],
     ])
   })
+})
+
+describe('an export', () => {
+  test('has the numbers of a period as a table, also without a chain', async () => {
+    const series = { ...PATIENT, period: (date: Date) => String(date.getUTCFullYear()) }
+    const { receipts } = openTill(shop, { series })
+    await receipts.next({ key: 'old', date: new Date('2026-06-01T08:00:00Z') })
+    await receipts.next({ key: 'a "good" sale', date: new Date('2027-06-01T08:00:00Z') })
+    await receipts.settle('a "good" sale', 'confirmed', { by: 'anna' })
+    const table = (await exportOf(receipts, { period: '2027', form: 'csv' })).split('\r\n')
+    expect(table).toHaveLength(3)
+    expect(table[0]).toMatch(/^"series","period","number","id","state","key"/)
+    expect(table[1]).toMatch(/^"A","2027","1","A-2027-000001","confirmed","a ""good"" sale",/)
+    const all = (await exportOf(receipts))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(all[0]).toMatchObject({
+      record: 'head',
+      collection: 'receipts',
+      series: [{ series: 'A', predecessor: null }],
+    })
+    expect(all.filter(({ record }) => record === 'number')).toHaveLength(2)
+    const entries = all.filter(({ record }) => record === 'entry')
+    // An auditor's program needs nothing of this package.
+    let previous = ''
+    for (const { record: _, hash, ...entry } of entries) {
+      expect(entry.previous).toBe(previous)
+      const sorted = Object.entries(entry).sort(([a], [b]) => (a < b ? -1 : 1))
+      expect(byNode(JSON.stringify(Object.fromEntries(sorted)))).toBe(hash)
+      previous = hash
+    }
+    expect(entries.map(({ what }) => what)).toEqual(['begun', 'taken', 'taken', 'settled'])
+    await expect(exportOf(receipts, { form: 'xml' as never })).rejects.toEqual(refusal(/form is/))
+  })
+
+  test('of 130,000 numbers has each of them', async () => {
+    const count = 130_000
+    const numbers = Array.from({ length: count }, (_, i): NumberRow => {
+      return {
+        letter: 'A',
+        place: i + 1,
+        period: '',
+        number: i + 1,
+        id: `A-${i + 1}`,
+        key: `${i}`,
+        state: 'open',
+        takenAt: '2027-01-01T08:00:00.000Z',
+      }
+    })
+    const state = { version: 1 as const, ended: [] }
+    const current = { letter: 'A', begun: 'b', token: 't', heard: 0 }
+    const stored = { state: { ...state, current }, numbers, links: [], entries: [] }
+    let lines = 0
+    let end = ''
+    for await (const line of exported(stored, {}, {}, undefined)) {
+      lines++
+      end = line
+    }
+    expect(lines).toBe(count + 2)
+    expect(JSON.parse(end).totals).toMatchObject({ open: count, holes: 0 })
+  }, 60_000)
 })

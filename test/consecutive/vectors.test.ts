@@ -18,6 +18,9 @@ const made = (of: Chain, content: unknown, before?: Link, rest: Partial<Draft['r
     record: { kind: 'number', content, id: 'B-000124', ...rest },
     before,
     expected: undefined,
+    now: new Date(),
+    date: new Date(),
+    timeZone: undefined,
   })
 
 /** A chain whose text is the content alone. */

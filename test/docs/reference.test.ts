@@ -71,7 +71,8 @@ test('the defaults of createHilo are those of the check', () => {
 
 test('the defaults of consecutive are those of the check', () => {
   const { wait, makeOf } = checkSeriesOptions('receipts')
-  const { start, period } = makeOf('sale')
+  const { start, moment } = makeOf('sale')
+  const { period } = moment()
   const said = defaultsIn('src/consecutive/options.ts', 'ConsecutiveOptions')
   expect(said).toMatchObject({ wait })
   expect([start, said.limits]).toEqual([1, 'from 1, without an end'])

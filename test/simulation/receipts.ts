@@ -223,9 +223,15 @@ export class Receipts {
       const { row, heard } = await series.take({
         key,
         format,
-        period,
+        moment: (now = new Date()) => ({ now, date: now, period }),
         ranges: this.#ranges,
-        sealed: { sealing: CHAIN, kind: 'number', content: key, collection: 'receipts' },
+        sealed: {
+          sealing: CHAIN,
+          kind: 'number',
+          content: key,
+          collection: 'receipts',
+          timeZone: undefined,
+        },
         holder: { device: page.device.name },
         wait: 1_000,
       })
