@@ -1,4 +1,4 @@
-/** Vite's server in front of a RavenDB, as docs/ravendb.md has it; here of ours, which speaks so. */
+/** Vite's server in front of a RavenDB, as docs/ravendb.md has it; here in front of ours. */
 
 import { createServer } from 'vite'
 import { expect, onTestFinished, test } from 'vitest'

@@ -63,11 +63,7 @@ async function untilStored<T>(run: (ended: AbortSignal) => Promise<T>, ended: Ab
 }
 
 /** @param meaning a sentence for the error: what this means for the caller */
-const aborted = (
-  ErrorClass: typeof HiloError,
-  signal: AbortSignal,
-  meaning: string,
-): HiloError =>
+const aborted = (ErrorClass: typeof HiloError, signal: AbortSignal, meaning: string): HiloError =>
   new ErrorClass('aborted', `The call was aborted by its signal. ${meaning}`, {
     cause: signal.reason,
   })

@@ -82,8 +82,8 @@ export const lettersOf = ({ database, collection }: CollectionKey): CollectionKe
 export const isOfLetters = (collection: string): boolean => collection.endsWith('|')
 
 /**
- * A collection is counted by this ledger, by an ORM's counter in the ledger's database, by a RavenDB
- * or the root of a region, or by a counter that a function of the app asks.
+ * A collection is counted by this ledger, by an ORM's counter in the ledger's database, by another
+ * server (a RavenDB, the root of a region), or by a counter that a function of the app asks.
  */
 export type Authority = 'ledger' | 'counter' | 'upstream' | 'hook'
 
