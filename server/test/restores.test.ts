@@ -160,8 +160,8 @@ test('a range given after the backup goes to no other till, once a number is hea
   expect([ranges, periods]).toMatchObject([[], [{ first: 310000002001, last: 310000002001 }]])
   const { from, to } = range
   const refused = { refused: 'heard', letter: 'T3', from, to }
-  expect(await again.giveRange({ ...receipts, letter: 'T4', range })).toEqual(refused)
-  expect(await again.giveRange({ ...receipts, letter: 'T3', range })).toMatchObject({
+  expect(await again.giveRange({ ...receipts, letter: 'T4', range, again: true })).toEqual(refused)
+  expect(await again.giveRange({ ...receipts, letter: 'T3', range, again: true })).toMatchObject({
     ranges: [range],
   })
 })

@@ -2,8 +2,8 @@
  * After a restore: a person lists the series that exist, since the ledger may have forgotten some.
  * Until then it gives no name and no range.
  */
-import { SERIES_NAME } from '../../../src/core/wire.js'
 import { visible } from '../http/messages.js'
+import { isSeriesName } from '../http/operated.js'
 import { seriesKey } from '../ledger/collections.js'
 import type { Series } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
@@ -18,7 +18,7 @@ export async function noteSeries(
   { collection }: Given,
 ): Promise<Change | string> {
   if (!collection) throw new Error('--exists needs the --collection of the series.')
-  if (!SERIES_NAME.test(letter) && !/^[A-Za-z]{1,12}$/.test(letter))
+  if (!isSeriesName(letter))
     throw new Error(`${visible(letter)} is no name of a series. Nothing was changed.`)
   const known = (await allSeries(ledger, database)).find(
     (each) =>

@@ -14,7 +14,10 @@ import { text } from './messages.js'
 export const PREFIX = /^[A-Za-z0-9._/-]{1,20}$/
 
 const nothing = z.strictObject({})
-const name = z.string().regex(SERIES_NAME)
+/** What a series may be called: by a name, or by letters. */
+export const isSeriesName = (text: string): boolean =>
+  SERIES_NAME.test(text) || /^[A-Za-z]{1,12}$/.test(text)
+
 const series = { collection: z.string().min(1), letter: z.string().min(1) }
 
 /** What a method is told besides the database and the time. */
@@ -81,13 +84,7 @@ export const OPERATED = checksOf({
     again: z.boolean().optional(),
     dryRun: z.boolean().optional(),
   }),
-  noteSeries: z.strictObject({
-    ...series,
-    letter: z
-      .string()
-      .regex(/^[A-Za-z]{1,12}$/)
-      .or(name),
-  }),
+  noteSeries: z.strictObject({ ...series, letter: z.string().refine(isSeriesName) }),
   reopenSeries: nothing,
   unlisted: nothing,
 })
