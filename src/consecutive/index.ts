@@ -136,7 +136,7 @@ export interface Consecutive {
   record(options: { key: string; kind: string; content?: unknown }): Promise<ChainedRecord>
   /**
    * Checks the register and the chains that are stored here, and names all that does not fit.
-   * @param options `known` is a link that was kept elsewhere, such as a `last` of what this returned
+   * @param options `known` is a link that was kept elsewhere: a `last` of what this returned before
    * @throws HiloError `invalid-argument` when `known` is no link
    */
   verify(options?: { known?: Known }): Promise<Verified>
@@ -174,8 +174,8 @@ export interface Consecutive {
    */
   unfinished(options?: { all?: boolean }): Promise<UnfinishedNumber[]>
   /**
-   * Closes a period of the series that goes on: no number of it is made any more. Its first and last
-   * number, their count and the sums that the app gives are an entry of the register: a daily
+   * Closes a period of the series that goes on: no number of it is made any more. Its first and
+   * last number, their count and the sums that the app gives are an entry of the register: a daily
    * closing. Repeating it changes nothing. Only `reopen`, with a reason, opens it again.
    * @returns what it was closed with. Undefined: it was opened again
    * @throws HiloError `invalid-argument` where no number of the period was made

@@ -28,8 +28,8 @@ export interface ConsecutiveOptions {
   series?: string
   /**
    * The period of a document: `year`, `month`, `day`, or a function of its date, which gets the
-   * parts of the date in the time zone, too: `(date, { year, month }) => …`. Each period counts from
-   * 1. Up to 64 bytes of UTF-8. Default: the series has no periods.
+   * parts of the date in the time zone, too: `(date, { year, month }) => …`. Each period counts
+   * from 1. Up to 64 bytes of UTF-8. Default: the series has no periods.
    */
   period?: 'year' | 'month' | 'day' | ((date: Date, local: LocalDate) => string)
   /**

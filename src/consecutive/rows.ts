@@ -40,7 +40,7 @@ export interface Make {
   sealed?: Sealed | undefined
 }
 
-export interface Moment {
+interface Moment {
   now: Date
   date: Date
   /** Empty: it has none. */
@@ -200,7 +200,7 @@ function settledBefore({ id, state, reason }: NumberRow): HiloError {
   return new HiloError(
     'invalid-argument',
     state === 'open'
-      ? `${id} is open, so no receipt has it yet: settle it as 'confirmed' first, or as 'cancelled'.`
+      ? `${id} is open, so no receipt has it yet: settle it as 'confirmed' or 'cancelled'.`
       : `${id} was ${state}${because}. Nothing was changed.${advice}`,
   )
 }
@@ -212,7 +212,7 @@ export const noNumber = (key: string): HiloError =>
       'with next({ key }) first.',
   )
 
-/** @throws HiloError `invalid-argument` where the key has a number, or a record, of another content */
+/** @throws HiloError `invalid-argument` where what the key has was made with other content */
 export function mustBeSame(
   id: string,
   key: string,

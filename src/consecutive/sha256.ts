@@ -1,6 +1,6 @@
 /**
- * SHA-256 that answers at once: a transaction of IndexedDB does not wait for WebCrypto, which a page
- * without HTTPS does not have either.
+ * SHA-256 that answers at once: a transaction of IndexedDB does not wait for WebCrypto, which a
+ * page without HTTPS does not have either.
  */
 
 const WORD = 2 ** 32

@@ -8,8 +8,8 @@
  *   promise.
  * - When it rejects, nothing was written; only after `storage-failed` for a passed deadline is the
  *   outcome unknown.
- * - A number, a link or an entry that is added where one is, a second number or link of a key, and a second
- *   number with an id fail the whole transaction.
+ * - A number, a link or an entry that is added where one is, a second number or link of a key, and
+ *   a second number with an id fail the whole transaction.
  * - The chain without a name is of the device: all collections of a server's database share its
  *   links, also in their transactions.
  */
@@ -156,8 +156,8 @@ export interface NumberRow {
  * - `taken`: a number was made. `late`: it was handed out before the server had heard of it.
  * - `settled`: a number got a state.
  * - `record`: a record without a number was added to a chain.
- * - `closed`: the period of a number, the last one of it, gets no number any more, unless somebody has
- *   `reopened` it.
+ * - `closed`: the period of a number, the last one of it, gets no number any more, unless somebody
+ *   has `reopened` it.
  */
 export interface Entry {
   /** 1, 2, 3 …: its place in the register. */

@@ -34,8 +34,8 @@ export function createSeriesView(series: InspectedSeries): SeriesView {
         say(
           state,
           held
-            ? `Series ${held.series} · last number ${count(held.last!)} · the server has heard of ` +
-                `${count(held.heard!)} · ${count(taken.length)} open`
+            ? `Series ${held.series} · last number ${count(held.last!)} · ` +
+                `the server has heard of ${count(held.heard!)} · ${count(taken.length)} open`
             : 'No series yet: the first number needs the server once.',
         )
         const shown = taken.slice(0, WRITTEN).map(({ id, key }) => `${id} of ${key}`)

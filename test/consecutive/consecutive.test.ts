@@ -175,7 +175,12 @@ inEachStore(() => {
   test.each<[string, (of: Consecutive, options: never) => unknown, object, string]>([
     ['next', (of, options) => of.next(options), { key: 'b', sginal: 1 }, '`signal`'],
     ['next', (of, options) => of.next(options), { kye: 'b' }, '`key`'],
-    ['next', (of, options) => of.next(options), { key: 'b', timeout: 5 }, 'one of key, signal'],
+    [
+      'next',
+      (of, options) => of.next(options),
+      { key: 'b', timeout: 5 },
+      'one of key, date, by, signal',
+    ],
     ['next', (of, options) => of.next(options), AbortSignal.abort(), 'a plain object'],
     ['record', (of, options) => of.record(options), { key: 'b', kindd: 'x' }, '`kind`'],
     ['verify', (of, options) => of.verify(options), { knwon: {} }, '`known`'],
@@ -750,7 +755,7 @@ describe('a page that lives', () => {
 })
 
 describe('the storage', () => {
-  test('takes a number and its key in one strict transaction: one read, one write', async () => {
+  test('takes a number and its key in one strict transaction: one read, three writes', async () => {
     const { hilo, receipts } = openTill(shop)
     await idsOf(receipts, 'a')
     await expect.poll(registry).toMatchObject([{ last: 1 }])
@@ -762,13 +767,17 @@ describe('the storage', () => {
       vi.spyOn(IDBObjectStore.prototype, 'openKeyCursor'),
       vi.spyOn(IDBIndex.prototype, 'get'),
     ]
-    const written = vi.spyOn(IDBObjectStore.prototype, 'add')
+    const written = [
+      vi.spyOn(IDBObjectStore.prototype, 'add'),
+      vi.spyOn(IDBObjectStore.prototype, 'put'),
+    ]
     await idsOf(receipts, 'b')
     expect(read.map(({ mock }) => mock.calls.length)).toEqual([1, 0, 0])
-    expect(written).toHaveBeenCalledTimes(1)
+    // The number and its entry; where the register ends.
+    expect(written.map(({ mock }) => mock.calls.length)).toEqual([2, 1])
     const ofSeries = begun.mock.calls.filter(([stores]) => [...stores].includes('numbers'))
     expect(ofSeries).toEqual([
-      [['series', 'numbers', 'links'], 'readwrite', { durability: 'strict' }],
+      [['series', 'numbers', 'links', 'entries'], 'readwrite', { durability: 'strict' }],
     ])
   })
 

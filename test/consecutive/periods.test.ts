@@ -179,7 +179,7 @@ describe('the date of a document', () => {
       if (record === 'number') expect(time.slice(0, 10)).toBe(period)
   })
 
-  test('of a counter per client and year: a change of client is no clock that went back', async () => {
+  test('of a counter per client and year: a change of client is no clock gone back', async () => {
     let client = 'ACME'
     const series = {
       timeZone: 'UTC',
