@@ -13,14 +13,14 @@ export interface Limits {
  * why a goal is not reached.
  */
 export const ENTRIES: (Limits & { name: string; file: string })[] = [
-  { name: 'page', file: 'client/index.js', budget: 17.05 * kB, goal: 11.9 * kB },
+  { name: 'page', file: 'client/index.js', budget: 17.55 * kB, goal: 11.9 * kB },
   { name: 'worker', file: 'worker/entry.js', budget: 22.75 * kB, goal: 14.8 * kB },
   { name: 'inspector', file: 'inspector/index.js', budget: 9 * kB },
   { name: 'raven (with its pluraliser)', file: 'raven.js' },
   { name: 'format (with its cipher)', file: 'format.js' },
   { name: 'react', file: 'react.js' },
-  { name: 'consecutive', file: 'consecutive/index.js', budget: 12.3 * kB },
-  { name: 'consecutive/chain', file: 'consecutive/chain.js', budget: 4.5 * kB },
+  { name: 'consecutive', file: 'consecutive/index.js', budget: 14.4 * kB },
+  { name: 'consecutive/chain', file: 'consecutive/chain.js', budget: 3.5 * kB },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'textbook.js' },
 ]
@@ -28,5 +28,5 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 export const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1000 * kB },
-  { ...SERVER_PACKAGE, budget: 632 * kB },
+  { ...SERVER_PACKAGE, budget: 990 * kB },
 ]

@@ -33,7 +33,7 @@ function stateInWords({ state, max, floor }: State): string {
   const never = floor === undefined ? '' : ` Nothing up to ${floor} is granted any more.`
   switch (state) {
     case 'used':
-      return `its device has said that it is gone there: used for something, or lost in a crash.${never}`
+      return `its device has said that it is gone: used for something, or lost in a crash.${never}`
     case 'held':
       return (
         'a device holds it. It may have used it since the server heard of it last, and nobody ' +

@@ -12,7 +12,7 @@ import {
   redisCounter,
 } from '../../../examples/counter-hooks.js'
 import { isInstalled, type Peer, unlessInstalled } from '../../../test/support/peers.js'
-import { mariadb, mariadbInstall, redis, unless } from '../../../test/support/programs.js'
+import { mariadb, mariadbDefaults, redis, unless } from '../../../test/support/programs.js'
 import { type CounterHook, type Ledger, LedgerUnavailable, openLedger } from '../../src/index.js'
 import { newFolder } from '../folders.js'
 import { grantOf, newId } from '../ledger-bench.js'
@@ -22,7 +22,7 @@ import { HIBERNATE, mariadbDriver, mysqlClient, redisClient } from './peers.js'
 import { startTaker } from './taker.js'
 
 const WISH = { database: 'Shop', collection: 'orders', lastMax: 0, serverTag: 'A', at: 0 }
-const MARIA = [mariadb, mariadbInstall]
+const MARIA = [mariadb, mariadbDefaults]
 const isMaria = MARIA.every(({ find }) => find()) && isInstalled(mysqlClient)
 const unlessMaria = MARIA.map(unless).join('') + unlessInstalled(mysqlClient)
 

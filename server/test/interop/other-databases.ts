@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { eventually } from '../../../test/support/eventually.js'
 import { freePort } from '../../../test/support/free-port.js'
-import { mariadb, mariadbInstall, redis } from '../../../test/support/programs.js'
+import { mariadb, redis } from '../../../test/support/programs.js'
 import { newFolder } from '../folders.js'
 import { ownerOf } from '../postgres-cluster.js'
 
@@ -70,7 +70,7 @@ export async function startMariaDb(): Promise<OtherDatabase> {
   const owner = ownerOf(folder)
   const data = join(folder, 'data')
   execFileSync(
-    mariadbInstall.find()!,
+    'mariadb-install-db',
     [
       ...['--no-defaults', `--datadir=${data}`, '--auth-root-authentication-method=normal'],
       '--skip-test-db',
