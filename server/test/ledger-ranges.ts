@@ -218,7 +218,8 @@ export function describeRanges(promise: Promises): void {
       expect(await give('A', { from: 7, to: 8 })).toEqual(heard('B', 6, 7))
       await claim('receipts', '', { letter: 'B', token: b, from: 6, to: 9 })
       expect(await give('A', { from: 9, to: 10 })).toEqual(heard('B', 6, 9))
-      expect(await give('A', { from: 10, to: 20 })).toMatchObject({ letter: 'A' })
+      // A has made higher numbers already.
+      expect(await give('D', { from: 10, to: 20 })).toMatchObject({ letter: 'D' })
     },
   )
 }

@@ -66,7 +66,7 @@ export class PageLeases {
   readonly #context: PageLeasesContext
   readonly #page: Page
   /** The most that page and device have had, issued ones too, since it waits for an answer. */
-  #most = 0
+  most = 0
   #gaveBackAt = Number.NEGATIVE_INFINITY
   /** Calls of `release` that have not ended. */
   #releases = 0
@@ -84,7 +84,7 @@ export class PageLeases {
 
   /** The device has let go of these, and the page does not have them yet. Only for a status. */
   get onTheWay(): number {
-    return this.#page.awaited.size > 0 ? Math.max(0, this.#most - this.#count()) : 0
+    return this.#page.awaited.size > 0 ? Math.max(0, this.most - this.#count()) : 0
   }
 
   #count(): number {
@@ -108,7 +108,7 @@ export class PageLeases {
   ): Promise<Failure | undefined> {
     const { link, pageExit, newExchange } = this.#context
     if (!this.#page.copies) adopt(this.#page, pageExit.readNotes(this.target))
-    this.#most = Math.max(this.#page.awaited.size > 0 ? this.#most : 0, this.#count())
+    this.most = Math.max(this.#page.awaited.size > 0 ? this.most : 0, this.#count())
     const request = ask(this.#page, { id: newExchange(), want, ahead, isIdle, offer })
     const asked =
       call === 'claim'
@@ -146,9 +146,9 @@ export class PageLeases {
     // guard: H10 two nodes stay two: this page may have issued numbers of both
     this.mixedNodes ??= view.mixedNodes
     if (view.answered !== undefined) this.#context.pageExit.heard(this.target, view.answered)
-    this.#most = Math.max(view.stopped ? 0 : this.#most, this.#count())
+    this.most = Math.max(view.stopped ? 0 : this.most, this.#count())
     const more = hearDropped(this.#page, view.gaps)
-    if (more.fork + more.drop + more.ledger !== 0) this.#most = 0
+    if (more.fork + more.drop + more.ledger !== 0) this.most = 0
     if (Object.values(more).some((count) => count !== 0)) this.exchange(0)
     // An older answer may bring numbers still.
     if (this.view?.stopped && hearStop(this.#page)) this.exchange(0)

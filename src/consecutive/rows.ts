@@ -165,7 +165,7 @@ export const FROM = {
   refused: ['open', 'confirmed'],
 }
 
-export type SettledState = keyof typeof FROM
+export type SettledState = 'confirmed' | 'cancelled' | 'voided' | 'refused'
 
 /** Who gives a number its state, and why. */
 export interface Why {

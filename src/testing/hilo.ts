@@ -198,6 +198,8 @@ class TestInstance<Name extends string> extends Hilo<Name> implements TestSwitch
       isClaiming: false,
       isReachable: isUp,
     })
+    // Nothing is on its way: the change is done.
+    pageLeases.most = 0
     // The owner hears of it, too.
     pageLeases.exchange(0)
   }
