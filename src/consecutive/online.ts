@@ -307,7 +307,7 @@ const otherSeries = (collection: string, letter: string, series: string | undefi
     'invalid-argument',
     `No number was made: this device has the series ${letter} of '${collection}', and the option ` +
       `\`series\` says ${series}. Leave the option out to go on. Or close the series at the ` +
-      `server, with "offline-hilo-server series … --close ${letter}": then ${series} begins.`,
+      `server by "offline-hilo-server series … --close ${letter}": ${series} begins.`,
   )
 
 const endless = (collection: string): HiloError =>

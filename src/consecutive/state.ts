@@ -116,8 +116,8 @@ export function readState(stored: unknown): SeriesState {
   if (!isSound(state))
     throw new HiloError(
       'storage-failed',
-      'The stored series of this device are damaged: fields are missing or have the wrong type. ' +
-        'No number was made or changed. Deleting the data of this site begins another series; ' +
+      'The stored series of this device are damaged: fields are missing or of a wrong type. ' +
+        "No number was made or changed. Deleting this site's data begins another series; " +
         'the server keeps what it has heard of this one.',
     )
   return state
