@@ -4,14 +4,13 @@ import { WORKERD } from './server/test/durable-object/workerd-program.js'
 import { ISOLATED } from './test/support/isolated.js'
 import { WaitingFirst } from './test/support/order.js'
 import { endAllWithThisProcess } from './test/support/run-end.js'
-import { isFull, leftOut } from './test/support/sizes.js'
+import { isBrief, isFull, leftOut } from './test/support/sizes.js'
 
 // Other programs read this file, too.
 if (process.env.VITEST) endAllWithThisProcess()
 
-/** Everything, or the project that the command line names. */
+/** `npm run test:interop`, and everything. */
 const hasInterop = isFull || process.argv.includes('interop')
-const hasWorkerd = WORKERD && (isFull || process.argv.includes('unit-workerd'))
 
 const SHARED_POSTGRES = './server/test/shared-postgres.ts'
 
@@ -85,21 +84,21 @@ export default defineConfig({
             'test/package/**',
             'server/test/interop/**',
             ...ISOLATED,
-            ...leftOut,
+            ...leftOut(),
           ],
         },
       },
       {
         resolve: { tsconfigPaths: true },
-        test: { ...unit, name: 'unit-isolated', include: ISOLATED, exclude: [...leftOut] },
+        test: { ...unit, name: 'unit-isolated', include: ISOLATED, exclude: leftOut() },
       },
-      ...(hasWorkerd ? [inWorkerd] : []),
+      ...(WORKERD && !isBrief() ? [inWorkerd] : []),
       {
         test: {
           ...SHARED_PROCESS,
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
-          exclude: [...leftOut],
+          exclude: leftOut(),
           // Four Firefoxes beside each other on two cores: a start alone can take half a minute.
           testTimeout: 300_000,
           hookTimeout: 120_000,
@@ -113,7 +112,7 @@ export default defineConfig({
           ...SHARED_PROCESS,
           name: 'package',
           include: ['test/package/*.test.ts'],
-          exclude: [...leftOut],
+          exclude: leftOut(),
           globalSetup: './test/package/pack-once.ts',
           testTimeout: 300_000,
           hookTimeout: 120_000,

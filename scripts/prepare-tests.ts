@@ -10,7 +10,7 @@ import { LIBRARY_PEERS } from '../test/browser/libraries.js'
 import { RUNTIME_PEERS } from '../test/processes/runtimes.js'
 import { install as installPeer, isInstalled, type Peer } from '../test/support/peers.js'
 import { PROGRAMS } from '../test/support/programs.js'
-import { isFull, leftOut } from '../test/support/sizes.js'
+import { isBrief, isFull } from '../test/support/sizes.js'
 
 /** A browser, or another program. */
 interface Tool {
@@ -50,7 +50,7 @@ export function prepare(): string | undefined {
   const missing = absent.filter(({ isRequired }) => !isRequired).length + peers.length
   if (isFull) tellTheGate([...absent, ...peers])
   const parts = [
-    ...(leftOut.length > 0 ? ['long tests'] : []),
+    ...(isBrief() ? ['long tests'] : []),
     ...left.map(({ title }) => title),
     ...(missing > 0 ? [`tests with ${missing} programs and libraries that are not here`] : []),
   ]

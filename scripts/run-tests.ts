@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { endAllWithThisProcess } from '../test/support/run-end.js'
-import { isFull } from '../test/support/sizes.js'
+import { isFull, runBriefly } from '../test/support/sizes.js'
 import { prepare } from './prepare-tests.js'
 
 const VITEST = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs')
@@ -23,6 +23,7 @@ const SAMPLE = ['--generated', '--sample', '16', '--seed', '1']
 endAllWithThisProcess()
 const args = process.argv.slice(2)
 const isAll = args.length === 0
+if (isAll && !isFull) runBriefly()
 if (isAll && isFull && (await run('--import', 'tsx', CHECK)) !== 0) process.exit(1)
 const missing = prepare()
 const isBrowserRun = IN_BROWSERS.some((project) => args.includes(project))

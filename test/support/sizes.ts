@@ -1,70 +1,31 @@
 /**
- * How large the long tests are. `npm test` runs each of them small, in one browser engine, so that
- * all of it takes minutes; with `CI=true` they have their full size, in every engine.
+ * How large the long tests are, and which ones `npm test` leaves out. It runs each of them small, in
+ * one browser engine; with `CI=true` they have their full size, in every engine.
  */
 
 /** Is everything to run, at full size? */
 export const isFull = Boolean(process.env.CI) && process.env.CI !== 'false'
 
 /**
- * Files and folders that a plain `npm test` leaves out, so that it takes three minutes: what they
- * try is held at less cost by others, or they are about other programs, deployments, the demo's
- * details and benches. Everything runs with `CI=true`, and whatever the command line names:
- * `npm run test:unit -- etcd`.
+ * Files that `npm test` leaves out by itself, so that it takes three minutes: what they try is held
+ * at less cost by others, or they are about other programs, deployments, the documents and benches.
+ * All others run with `CI=true`, and by their names: `npm run test:unit -- etcd`.
  */
-const FULL_ONLY = [
-  'server/test/backup.test.ts',
-  'server/test/deploy.test.ts',
-  'server/test/durable-object/',
-  'server/test/fail-over.test.ts',
-  'server/test/foreign-lock.test.ts',
-  'server/test/one-origin.test.ts',
-  'server/test/orm/',
-  'server/test/pgbouncer.test.ts',
-  'server/test/proxy-documents.test.ts',
-  'server/test/region/',
-  'server/test/restarts.test.ts',
-  'server/test/runtimes.test.ts',
-  'server/test/standby.test.ts',
-  'server/test/upstream.test.ts',
-  'server/test/went-back.test.ts',
-  'test/browser/bench.test.ts',
-  'test/browser/counts.test.ts',
-  'test/browser/degraded-storage.test.ts',
-  'test/browser/degraded-worker.test.ts',
-  'test/browser/document.test.ts',
-  'test/browser/documentation.test.ts',
-  'test/browser/examples.test.ts',
-  'test/browser/forks.test.ts',
-  'test/browser/inspector.test.ts',
-  'test/browser/jsdom.test.ts',
-  'test/browser/libraries.test.ts',
-  'test/browser/play.test.ts',
-  'test/browser/playwright.test.ts',
-  'test/browser/processes.test.ts',
-  'test/browser/run-end.test.ts',
-  'test/browser/series.test.ts',
-  'test/docs/counters.test.ts',
-  'test/docs/deploying.test.ts',
-  'test/package/',
-  'test/processes/',
+const NOT_IN_BRIEF = [
+  'server/test/!(access|crash|fuzz|hilo-routes|ledger-property|series-routes|sqlite-ledger).test.ts',
+  'server/test/{durable-object,orm,region}/**',
+  'test/browser/!(crashes|demo|ids|lifecycle).test.ts',
+  'test/{docs,package,processes}/**',
+  'test/simulation/!(simulation).test.ts',
+  'test/{gate-summary,guards,run-tests}.test.ts',
 ]
 
-const COMMANDS = ['run', 'watch', 'dev', 'list']
-
-/**
- * @param words of Vitest's command line. A command names no file, and nor does what stands behind a
- *   flag
- * @returns the patterns of the files that a plain run with them leaves out
- */
-function leftOutBy(words: readonly string[]): readonly string[] {
-  const rest = COMMANDS.includes(words[0] ?? '') ? words.slice(1) : words
-  const namesFiles = rest.some((word, i) => !word.startsWith('-') && !rest[i - 1]?.startsWith('-'))
-  return namesFiles ? [] : FULL_ONLY.map((path) => (path.endsWith('/') ? `${path}**` : path))
+/** Does this run, or one that it starts, leave these files out? */
+export const isBrief = (): boolean => process.env.TEST_BRIEF === 'yes'
+export function runBriefly(): void {
+  process.env.TEST_BRIEF = 'yes'
 }
-
-/** Those that this run is to leave out. */
-export const leftOut: readonly string[] = isFull ? [] : leftOutBy(process.argv.slice(2))
+export const leftOut = (): string[] => (isBrief() ? NOT_IN_BRIEF : [])
 
 const SIZES = {
   /** Schedules of the simulation, seeds from 1 on. */
