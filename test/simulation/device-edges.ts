@@ -58,7 +58,8 @@ export const lateStorage = deviceWord((simulation, device, random) => {
     Object.assign(storageFaults, STORAGE_WORKS)
     after(simulation, SOON_MS, 'looks where its numbers are', () => {
       late.delete(device)
-      if (page.isAlive && page.hilo.status().storage === 'memory')
+      const isOpen = page.isAlive && page.closedAt > simulation.scheduler.now
+      if (isOpen && page.hilo.status().storage === 'memory')
         simulation.checker.complain(`${page.name} stays in memory, and its storage works`)
     })
   })
