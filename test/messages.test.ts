@@ -1,4 +1,4 @@
-/** How long a message for a developer may be: who reads more than forty words reads none of them. */
+/** How long a message for a developer may be: nobody reads more than forty words of one. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { type Expression, parseSync, Visitor } from 'oxc-parser'

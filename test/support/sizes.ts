@@ -1,6 +1,6 @@
 /**
- * How large the long tests are, and which ones `npm test` leaves out. It runs each of them small, in
- * one browser engine; with `CI=true` they have their full size, in every engine.
+ * How large the long tests are, and which ones `npm test` leaves out. It runs the others small, in
+ * one browser engine; with `CI=true` all run at full size, in every engine.
  */
 
 /** Is everything to run, at full size? */
@@ -12,7 +12,7 @@ export const isFull = Boolean(process.env.CI) && process.env.CI !== 'false'
  * All others run with `CI=true`, and by their names: `npm run test:unit -- etcd`.
  */
 const NOT_IN_BRIEF = [
-  'server/test/!(access|crash|fuzz|hilo-routes|ledger-property|series-routes|sqlite-ledger).test.ts',
+  'server/test/!(access|crash|fuzz|*-routes|ledger-property|sqlite-ledger).test.ts',
   'server/test/{durable-object,orm,region}/**',
   'test/browser/!(crashes|demo|ids|lifecycle).test.ts',
   'test/{docs,package,processes}/**',
