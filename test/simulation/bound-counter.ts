@@ -1,16 +1,20 @@
 /**
- * The word `bound`: the numbers of each collection come from the counter of a back end, which takes
- * blocks from it, too, without asking the ledger. The ledger's rules are the real ones. In place of
- * an ORM's table in PostgreSQL there is a number in memory.
+ * The words `bound` and `row`: the numbers of each collection come from the counter of a back end.
+ * It takes blocks from it, too, without asking the ledger; or it makes a row with an id inside of a
+ * block that the ledger has. The ledger's rules are the real ones. In place of an ORM's tables in
+ * PostgreSQL there are numbers in memory.
  */
 
 import { EVERY_COLLECTION, keyText } from '../../server/src/ledger/collections.js'
 import type { CounterAnswer, CounterAsk } from '../../server/src/ledger/counter-port.js'
 import { createLedger } from '../../server/src/ledger/create-ledger.js'
 import type { CollectionKey, Ledger } from '../../server/src/ledger/ledger.js'
+import type { Span } from '../../server/src/ledger/number-line.js'
 import { LIMITS, MemoryStorage } from './ledger-storage.js'
 import { OwnServer } from './own-servers.js'
 import { isOneLedger } from './profile.js'
+import type { Random } from './random.js'
+import type { Simulation } from './simulation.js'
 import type { Word } from './words.js'
 
 const BLOCK = 32
@@ -27,6 +31,8 @@ const BOUND = new Map([
 export class BoundStorage extends MemoryStorage {
   /** By collection: the last id that was taken, always the end of a block. */
   readonly #taken = new Map<string, number>()
+  /** By collection: ids of rows that the back end made inside of the ledger's blocks. */
+  readonly #rows = new Map<string, number[]>()
 
   constructor() {
     super()
@@ -50,32 +56,71 @@ export class BoundStorage extends MemoryStorage {
     return [last + 1, last + blocks * BLOCK]
   }
 
+  /** The numbers that the ledger has, that it granted to nobody, and that no row has. */
+  inStock(key: CollectionKey): number[] {
+    const row = this.store.copy().collections.get(keyText(key))
+    const rows = this.#rows.get(keyText(key)) ?? []
+    return [...(row?.free ?? []), ...(row?.fresh ?? [])]
+      .flatMap(([low, high]) => Array.from({ length: high - low + 1 }, (_, i) => low + i))
+      .filter((id) => !rows.includes(id))
+  }
+
+  makeRow(key: CollectionKey, id: number): void {
+    this.#rows.set(keyText(key), [...(this.#rows.get(keyText(key)) ?? []), id])
+  }
+
   #answer(asks: readonly CounterAsk[]): Map<string, CounterAnswer> {
     return new Map(
-      asks.map(({ raiseTo = 0, above, missing, ...key }) => {
-        const blocks = Math.ceil(missing([]) / BLOCK)
+      asks.map(({ raiseTo = 0, above, stock, missing, ...key }) => {
+        const used = (this.#rows.get(keyText(key)) ?? [])
+          .filter((id) => stock.some(([low, high]) => low <= id && id <= high))
+          .map((id): Span => [id, id])
+        const blocks = Math.ceil(missing(used) / BLOCK)
         const span = this.take(key, blocks, Math.max(raiseTo, above))
-        return [keyText(key), { fresh: blocks > 0 ? [span] : [], used: [], isAtEnd: false }]
+        return [keyText(key), { fresh: blocks > 0 ? [span] : [], used, isAtEnd: false }]
       }),
     )
   }
 }
 
-export const bound: Word = {
+interface Counter extends CollectionKey {
+  simulation: Simulation
+  storage: BoundStorage
+  random: Random
+  /** The back end makes an id of each. */
+  issue(numbers: Span): void
+}
+
+/** @param says of the step. @param act the step of the back end on the counter of a collection */
+const backEndWord = (says: string, act: (counter: Counter) => void): Word => ({
   fits: isOneLedger,
   world: () => ({ counts: 'a back end' }),
   happens(simulation, { node }, random) {
     const { servers, scheduler, networkActor, checker, profile, database } = simulation
     const server = servers.get(node)
-    const tag = random.pick(profile.collections)
-    const blocks = random.between(1, MOST_BLOCKS)
+    const collection = random.pick(profile.collections)
     if (!(server instanceof OwnServer) || !(server.storage instanceof BoundStorage)) return
     const { storage } = server
-    scheduler.post(networkActor, 0, `the back end takes ${blocks} blocks of ${tag}`, () => {
-      simulation.hit('a back end took numbers')
-      const [low, high] = storage.take({ database, collection: tag }, blocks)
-      checker.granted(`${tag}-${node}`, BACK_END, low, high)
-      for (let n = low; n <= high; n++) checker.issued(`${tag}-${node}`, BACK_END, n)
-    })
+    const issue = ([low, high]: Span) => {
+      checker.granted(`${collection}-${node}`, BACK_END, low, high)
+      for (let n = low; n <= high; n++) checker.issued(`${collection}-${node}`, BACK_END, n)
+    }
+    scheduler.post(networkActor, 0, `the back end ${says} of ${collection}`, () =>
+      act({ simulation, storage, random, database, collection, issue }),
+    )
   },
-}
+})
+
+export const bound = backEndWord('takes blocks', ({ simulation, storage, random, ...counter }) => {
+  simulation.hit('a back end took numbers')
+  counter.issue(storage.take(counter, random.between(1, MOST_BLOCKS)))
+})
+
+export const row = backEndWord('makes a row', ({ simulation, storage, random, ...counter }) => {
+  const stock = storage.inStock(counter)
+  if (stock.length === 0) return
+  simulation.hit('a back end made a row in a block of the ledger')
+  const id = random.pick(stock)
+  storage.makeRow(counter, id)
+  counter.issue([id, id])
+})

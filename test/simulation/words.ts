@@ -5,7 +5,7 @@
  */
 
 import { ledgerAnew, replica } from './another-ledger.js'
-import { bound } from './bound-counter.js'
+import { bound, row } from './bound-counter.js'
 import { clockWithDisk } from './clock-with-disk.js'
 import type { Device } from './device.js'
 import {
@@ -49,6 +49,7 @@ const WORDS = {
   prerendered,
   'renew-secret': renewSecret,
   replica,
+  row,
   'two-options': twoOptions,
   'worker-lost-offline': workerLostOffline,
 } satisfies Record<string, Word>

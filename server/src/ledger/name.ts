@@ -15,9 +15,9 @@ export const newLedgerName = (): string =>
 
 export const LEDGER_NAME = /^[a-z\d]{16}$/
 
-/** The name of a ledger that counts itself. A region's numbers are its root's. */
+/** The name of a ledger whose numbers do not all come from elsewhere: a region's are its root's. */
 export const ownName = (name: string, bound: BoundCollections): string | undefined =>
-  bound.has(EVERY_COLLECTION) ? undefined : name
+  bound.get(EVERY_COLLECTION)?.authority === 'upstream' ? undefined : name
 
 /**
  * The counter of an ORM is in the ledger's own database and in its dumps, so it has the ledger's
