@@ -85,7 +85,7 @@ function described(made: unknown): string {
 
 /** The default of servers. */
 const NODE = 'A'
-/** Names that a collection may have when an app lists none. */
+/** A name that a collection may have when an app lists none. */
 const SOME = 'orders'
 
 /**

@@ -56,6 +56,12 @@ export async function newShop(): Promise<Shop> {
   const handle = createHiloHandler({ ledger, log: shownLog, open: true })
   const name = newName()
   const opened: { hilo: Hilo; page: FakePage }[] = []
+  // A request that nobody answers would be waited for until its timeout.
+  const over = new AbortController()
+  const gone = new Promise<never>((_, reject) =>
+    over.signal.addEventListener('abort', () => reject(new TypeError('fetch failed'))),
+  )
+  gone.catch(() => {})
   vi.stubGlobal('localStorage', fakeLocalStorage())
   const shop: Shop = {
     ledger,
@@ -86,6 +92,7 @@ export async function newShop(): Promise<Shop> {
     },
     async close() {
       shop.isDown = true
+      over.abort()
       for (const { page } of opened) page.thaw()
       await Promise.all(opened.map(({ hilo }) => hilo.close()))
       await ledger.close()
@@ -103,7 +110,8 @@ export async function newShop(): Promise<Shop> {
       query: Object.fromEntries(searchParams),
       body: JSON.parse(String(init?.body ?? '{}')),
     })
-    return shop.answer?.(request) ?? (await handle(request))
+    const answer = shop.answer?.(request)
+    return answer ? Promise.race([answer, gone]) : handle(request)
   })
   return shop
 }

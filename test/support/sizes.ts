@@ -14,7 +14,7 @@ export const isFull = Boolean(process.env.CI) && process.env.CI !== 'false'
 const NOT_IN_BRIEF = [
   'server/test/!(access|crash|fuzz|*-routes|ledger-property|sqlite-ledger).test.ts',
   'server/test/{durable-object,orm,region}/**',
-  'test/browser/!(crashes|demo|ids|lifecycle).test.ts',
+  'test/browser/!(crashes|ids).test.ts',
   'test/{docs,package,processes}/**',
   'test/simulation/!(simulation).test.ts',
   'test/{gate-summary,guards,run-tests}.test.ts',
