@@ -3,10 +3,10 @@
  */
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
+import { openPool } from '../src/addons/postgres/pool.js'
+import { connectionTo, openPostgresStore } from '../src/addons/postgres/store.js'
 import { openLedger } from '../src/index.js'
 import type { Selection } from '../src/ledger/row-store.js'
-import { openPool } from '../src/postgres/pool.js'
-import { connectionTo, openPostgresStore } from '../src/postgres/store.js'
 import { loader } from '../src/sql/rows.js'
 import type { Schema } from '../src/sql/schema.js'
 import { makeTraps, TRAPPED_PATH } from './function-traps.js'
