@@ -83,7 +83,7 @@ export class PageLeases {
     return this.#page.offers
   }
 
-  /** The device has let go of these, and the page does not have them yet. Only for a status. */
+  /** The page or its device has let go of these, and the other has not got them yet. For a status. */
   get onTheWay(): number {
     return this.#page.awaited.size > 0 ? Math.max(0, this.most - this.#count()) : 0
   }
@@ -169,8 +169,11 @@ export class PageLeases {
 
   /** Parks the newest numbers until the page holds only `count`. */
   parkDownTo(count: number, offer?: boolean): Promise<Failure | undefined> {
+    const before = this.#count()
     cutTo(this.#page, count)
-    return this.exchange(0, offer)
+    const parked = this.exchange(0, offer)
+    this.most = Math.max(this.most, before)
+    return parked
   }
 
   /**

@@ -4,6 +4,7 @@ import type { OwnerLink } from '../../src/client/owner-link.js'
 import type { PageExit } from '../../src/client/page-exit.js'
 import { PageLeases } from '../../src/client/page-leases.js'
 import { release } from '../../src/client/release.js'
+import { statusOf } from '../../src/client/status.js'
 import { fromFailure } from '../../src/core/errors.js'
 import type { DeviceView, Target } from '../../src/device/contract.js'
 import type { Exchange, Note } from '../../src/device/state.js'
@@ -130,6 +131,16 @@ describe('a page that goes before it heard an answer', () => {
     ])
     expect(giveBack).not.toHaveBeenCalled()
   })
+})
+
+test('what a page parks is available also before its device has answered', async () => {
+  pageLeases.exchange(16)
+  await requests[0]!.answer({ leases: [lease] })
+  const parked = pageLeases.parkDownTo(4)
+  expect(statusOf(pageLeases, true)).toMatchObject({ available: 16, leased: 4 })
+  await requests[1]!.answer({ view: { ...view, free: 12, order: 1 } })
+  await parked
+  expect(statusOf(pageLeases, true)).toMatchObject({ available: 16, leased: 4 })
 })
 
 describe('offers', () => {
