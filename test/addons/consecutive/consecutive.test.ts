@@ -600,7 +600,7 @@ inEachStore(() => {
         await vi.advanceTimersByTimeAsync(2_000)
         return send(url, init)
       })
-      const { receipts } = openTill(shop)
+      const { receipts } = openTill(shop, { series: { wait: 1_000 } })
       const { number, heard } = await receipts.next({ key: 'sale 1' })
       vi.useRealTimers()
       expect([number, heard]).toEqual([1, false])

@@ -57,12 +57,16 @@ function fileOf(shop: Shop, name: string | undefined): string {
   return join(folder!, `${name ?? own}.db`)
 }
 
-/** A page of a device; the device is named by `name`. */
+/**
+ * A page of a device; the device is named by `name`. A number waits as long as it may until the
+ * server has heard of it: a test says `wait` where no answer comes.
+ */
 export function openTill(
   shop: Shop,
   options: Omit<HiloOptions, 'worker'> & { series?: ConsecutiveOptions } = {},
 ): Till {
-  const { series, ...ofHilo } = options
+  const { series: ofSeries, ...ofHilo } = options
+  const series = { wait: 60_000, ...ofSeries }
   const database = folder && (open(fileOf(shop, ofHilo.name)) as unknown as SqliteDatabase)
   const { hilo } = shop.open({ ...ofHilo, ...(database && { store: sqliteStore({ database }) }) })
   return { hilo, receipts: consecutive(hilo, 'receipts', series) }

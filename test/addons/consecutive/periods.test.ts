@@ -201,7 +201,7 @@ describe('the date of a document', () => {
 })
 
 describe('a period that is closed', () => {
-  const series = { timeZone: 'UTC', period: 'day' as const, wait: 60_000 }
+  const series = { timeZone: 'UTC', period: 'day' as const }
 
   test('gets no number any more, in any tab, and has its sums in the register', async () => {
     clock('2026-12-30T20:00:00Z')

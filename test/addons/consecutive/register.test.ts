@@ -16,9 +16,6 @@ beforeEach(async () => {
 })
 afterEach(() => shop.close())
 
-/** However busy this machine is, the server is heard. */
-const PATIENT = { wait: 60_000 }
-
 const refusal = (message: RegExp) =>
   expect.objectContaining({ code: 'invalid-argument', message: expect.stringMatching(message) })
 
@@ -56,7 +53,7 @@ test('a value is written the same, whatever the order of its keys', () => {
 describe('the register', () => {
   test('has an entry of each thing that happened, each with the hash before', async () => {
     const name = newName()
-    const { receipts } = openTill(shop, { name, series: PATIENT })
+    const { receipts } = openTill(shop, { name })
     await idsOf(receipts, 'a', 'b')
     await receipts.settle('a', 'refused', { reason: 'wrong tax number', by: 'bert', ref: 'R1' })
     await receipts.settle('a', 'confirmed', { by: 'anna' })
@@ -111,7 +108,7 @@ describe('the register', () => {
 
   test.each(CHANGES)('a %s that was changed afterwards is named', async (field, value) => {
     const name = newName()
-    const { receipts } = openTill(shop, { name, series: PATIENT })
+    const { receipts } = openTill(shop, { name })
     await receipts.next({ key: 'a', content: { total: '5' } })
     await idsOf(receipts, 'b', 'c')
     await receipts.settle('a', 'confirmed', { by: 'anna', ref: 'R1' })
@@ -126,7 +123,7 @@ describe('the register', () => {
     ['place', { place: 9 }],
   ])('a number that was moved to another %s is named at both', async (_, to) => {
     const name = newName()
-    const { receipts } = openTill(shop, { name, series: PATIENT })
+    const { receipts } = openTill(shop, { name })
     await idsOf(receipts, 'a')
     await change<NumberRow>(name, 'numbers', (all) => all[0], true)
     const row = { of: 'receipts', letter: 'A', place: 1, period: '', number: 1, id: 'A-000001' }
@@ -150,7 +147,7 @@ describe('the register', () => {
     ['previous', { previous: 'x' }],
   ])('an entry with another %s is named', async (_, other) => {
     const name = newName()
-    const { receipts } = openTill(shop, { name, series: PATIENT })
+    const { receipts } = openTill(shop, { name })
     await idsOf(receipts, 'a', 'b')
     await receipts.settle('a', 'confirmed', { by: 'anna' })
     await change<Entry>(name, 'entries', (all) => Object.assign(all[3]!, other))
@@ -160,7 +157,7 @@ describe('the register', () => {
 
   test('an end that was cut off is named, and each of several breaks', async () => {
     const name = newName()
-    const { receipts } = openTill(shop, { name, series: PATIENT })
+    const { receipts } = openTill(shop, { name })
     await idsOf(receipts, 'a', 'b', 'c')
     await receipts.settle('a', 'confirmed')
     await change<Entry>(name, 'entries', (all) => all.at(-1), true)
@@ -173,7 +170,7 @@ describe('the register', () => {
 
   test('what was recomputed, or cut off, differs from a link that was kept elsewhere', async () => {
     const name = newName()
-    const { receipts } = openTill(shop, { name, series: PATIENT })
+    const { receipts } = openTill(shop, { name })
     await idsOf(receipts, 'a', 'b')
     const known = (await receipts.verify()).chains[0]!.last!
     expect((await receipts.verify({ known })).broken).toEqual([])
@@ -244,7 +241,7 @@ describe('a rule that an update of the app changes', () => {
 
 describe('an export', () => {
   test('has the numbers of a period as a table, also without a chain', async () => {
-    const series = { ...PATIENT, period: (date: Date) => String(date.getUTCFullYear()) }
+    const series = { period: (date: Date) => String(date.getUTCFullYear()) }
     const { receipts } = openTill(shop, { series })
     await receipts.next({ key: 'old', date: new Date('2026-06-01T08:00:00Z') })
     await receipts.next({ key: 'a "good" sale', date: new Date('2027-06-01T08:00:00Z') })
