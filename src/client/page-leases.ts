@@ -69,6 +69,8 @@ export class PageLeases {
   /** The most that page and device have had, issued ones too, since it waits for an answer. */
   most = 0
   #gaveBackAt = Number.NEGATIVE_INFINITY
+  /** The last check-in of the device that made the offers. */
+  #offeredAt: number | undefined
   /** Calls of `release` that have not ended. */
   #releases = 0
 
@@ -83,6 +85,12 @@ export class PageLeases {
     return this.#page.offers
   }
 
+  /** The numbers of its offers, until a check-in has made them free on the device. */
+  get offered(): number {
+    if (this.#offeredAt !== this.view?.checkedIn) return 0
+    return total(this.offers.map(({ range }) => range))
+  }
+
   /** The page or its device has let go of these, and the other has not got them yet. For a status. */
   get onTheWay(): number {
     return this.#page.awaited.size > 0 ? Math.max(0, this.most - this.#count()) : 0
@@ -90,7 +98,7 @@ export class PageLeases {
 
   #count(): number {
     const { held, issued } = this.queue
-    return (this.view?.free ?? 0) + total(this.offers.map(({ range }) => range)) + held + issued
+    return (this.view?.free ?? 0) + this.offered + held + issued
   }
 
   /**
@@ -130,6 +138,7 @@ export class PageLeases {
     }
     this.failure = undefined
     const { view } = answer
+    this.#offeredAt = view.checkedIn
     const [isUnused, settled] = answered(this.#page, request, answer)
     if (view.storage !== 'memory') {
       pageExit.openStore()

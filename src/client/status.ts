@@ -4,7 +4,6 @@
  */
 
 import { fromFailure, type HiloError } from '../core/errors.js'
-import { total } from '../core/range.js'
 import type { StorageKind } from '../device/contract.js'
 import { isLow } from '../device/sizes.js'
 import type { Gaps, Stop } from '../device/state.js'
@@ -70,7 +69,7 @@ export interface HiloStatus {
 /** What a status is made of: what a page holds of a collection, and what its device has said. */
 export type Counted = Pick<
   PageLeases,
-  'target' | 'queue' | 'offers' | 'view' | 'failure' | 'isAsked'
+  'target' | 'queue' | 'offered' | 'view' | 'failure' | 'isAsked'
 > &
   Partial<Pick<PageLeases, 'onTheWay'>>
 
@@ -104,8 +103,7 @@ export function statusOfAll(
 }
 
 export function statusOf(page: Counted, isOnline: boolean): CollectionStatus {
-  const { view, failure = view?.failure ?? view?.notice, queue, offers, target, isAsked } = page
-  const offered = total(offers.map(({ range }) => range))
+  const { view, failure = view?.failure ?? view?.notice, queue, offered, target, isAsked } = page
   const free = (view?.free ?? 0) + offered
   const available = free + queue.held + (page.onTheWay ?? 0)
   const reserve = view?.reserve ?? target.reserve

@@ -144,6 +144,14 @@ test('what a page parks is available also before its device has answered', async
 })
 
 describe('offers', () => {
+  test('that a check-in made free on the device are counted there alone', async () => {
+    pageLeases.exchange(0)
+    await requests[0]!.answer({ view: { ...view, checkedIn: 1 }, offers: [offer] })
+    expect(statusOf(pageLeases, true).available).toBe(11)
+    pageLeases.observe({ ...view, checkedIn: 2, free: 11, order: 1 })
+    expect(statusOf(pageLeases, true).available).toBe(11)
+  })
+
   test('are cancelled before an exchange that takes them back, and never sent later', async () => {
     pageLeases.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
