@@ -1,7 +1,8 @@
 /**
  * The ledger behind a running server becomes another one for a while: an old primary, the ledger of
- * somebody else, none at all, or a file that the next start does not find. Nothing that the server
- * had granted may be granted once more, so the checker is told nothing of all this.
+ * somebody else, none at all, a file that the next start does not find, or a backup that was copied
+ * over the file. Nothing that the server had granted may be granted once more, so the checker is
+ * told nothing of all this.
  */
 import { askAtOnce } from './app.js'
 import { OwnServer } from './own-servers.js'
@@ -16,7 +17,7 @@ const REMAINDER = 4
 /** Operators need longer. */
 const LONGEST_MS = 60_000
 
-type Word = 'old primary' | 'another ledger' | 'not mounted' | 'moved'
+type Word = 'old primary' | 'another ledger' | 'not mounted' | 'moved' | 'written over'
 
 export class ReplacedLedger {
   #isUnderWay = false
@@ -43,6 +44,7 @@ export class ReplacedLedger {
       'another ledger': () => this.#anotherLedger(server, storage),
       'not mounted': () => this.#notMounted(server, storage),
       moved: () => this.#moved(server, storage),
+      'written over': () => this.#writtenOver(server, storage),
     }
     words[this.#random.pick(Object.keys(words) as Word[])]()
   }
@@ -102,6 +104,20 @@ export class ReplacedLedger {
       storage.moveAtCommit(() => this.#simulation.hit('the file was moved during a commit'))
       return async () => {
         await server.stop()
+        await server.start()
+      }
+    })
+  }
+
+  /** As `cp backup hilo.db` does. Then a person stops the server and puts the ledger back. */
+  #writtenOver(server: OwnServer, storage: SqliteStorage): void {
+    this.#for('a backup was copied over the file', async () => {
+      const now = storage.backUp()
+      storage.writeOver(this.#backup!)
+      this.#simulation.hit('the file was written over')
+      return async () => {
+        await server.stop()
+        storage.restore(now)
         await server.start()
       }
     })

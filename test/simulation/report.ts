@@ -51,6 +51,7 @@ const EXPECTED_HITS = [
   'another ledger was found',
   'a server had no ledger to start with',
   'the file was moved during a commit',
+  'the file was written over',
   'other node',
   'device offline',
   'transaction failed',

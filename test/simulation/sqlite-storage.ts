@@ -116,6 +116,11 @@ export class SqliteStorage implements LedgerStorage {
     Object.defineProperty(db, 'exec', { value: exec, configurable: true })
   }
 
+  /** A copy is written into the file itself, which servers have open. */
+  writeOver(copy: string): void {
+    copyFileSync(copy, this.#file)
+  }
+
   /** The volume is not mounted. No process may have the ledger open. */
   unmount(): void {
     renameSync(this.#folder, join(this.#place, 'unmounted'))
