@@ -91,7 +91,7 @@ export class PageLeases {
     return total(this.offers.map(({ range }) => range))
   }
 
-  /** The page or its device has let go of these, and the other has not got them yet. For a status. */
+  /** The page or its device has let go of these, the other has not got them yet. For a status. */
   get onTheWay(): number {
     return this.#page.awaited.size > 0 ? Math.max(0, this.most - this.#count()) : 0
   }
