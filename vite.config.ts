@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
-import { hasWorkerd } from './server/test/durable-object/workerd-program.js'
+import { hasWorkerd } from './server/test/addons/durable-object/workerd-program.js'
 import { ISOLATED } from './test/support/isolated.js'
 import { WaitingFirst } from './test/support/order.js'
 import { endAllWithThisProcess } from './test/support/run-end.js'
@@ -60,7 +60,7 @@ const inWorkerd: TestProjectConfiguration = {
     name: 'unit-workerd',
     include: IN_WORKERD,
     provide: { place: 'workerd' },
-    setupFiles: [EACH_FILE.setupFiles, './server/test/durable-object/in-workerd.ts'],
+    setupFiles: [EACH_FILE.setupFiles, './server/test/addons/durable-object/in-workerd.ts'],
   },
 }
 

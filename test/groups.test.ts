@@ -56,7 +56,7 @@ test.each([
   ['server/test/hilo-routes.test.ts', []],
   ['server/test/crash.test.ts', [POSTGRES]],
   [RAVEN, ['server/test', POSTGRES]],
-  ['server/test/durable-object/worker.test.ts', ['server/test/durable-object']],
+  ['server/test/addons/durable-object/worker.test.ts', ['server/test/addons/durable-object']],
   ['test/browser/ids.test.ts', []],
   ['test/browser/examples.test.ts', ['examples']],
   ['test/docs/phone.test.ts', ['examples']],

@@ -53,7 +53,7 @@ test('one address serves the page, the library, the ids and the orders API', asy
   expect((await get('/../../package.json'))[0]).toBe(404)
 })
 
-test('its service worker keeps every file of the pages, each by its name or a revision', async () => {
+test('its service worker keeps every file of the pages, by name or revision', async () => {
   const { url } = await start(newFolder())
   const worker = await (await fetch(`${url}/service-worker.js`)).text()
   const kept = [...worker.matchAll(/{url:`([^`]+)`,revision:(null|`)/g)].map(

@@ -17,7 +17,7 @@ const FIREFOX = 'test/browser'
 export const GROUPS = [
   'examples',
   'server/test',
-  'server/test/durable-object',
+  'server/test/addons/durable-object',
   POSTGRES,
   FIREFOX,
   TOOLS,
