@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { ensure, POSTGRES, withGroups } from './support/groups.js'
+import { ensure, FIREFOX, POSTGRES, withGroups } from './support/groups.js'
+import { isFull } from './support/sizes.js'
 
 const said = () => vi.mocked(console.log).mock.calls.map(([line]) => line)
 beforeEach(() => void vi.spyOn(console, 'log').mockReset())
@@ -50,6 +51,7 @@ test('a group that npm could not install counts as missing', () => {
 
 const RAVEN = 'server/test/ravendb.test.ts'
 const CORE = 'test/core/utf8.test.ts'
+const inFirefox = isFull ? [FIREFOX] : []
 
 test.each([
   [CORE, []],
@@ -57,8 +59,8 @@ test.each([
   ['server/test/crash.test.ts', [POSTGRES]],
   [RAVEN, ['server/test', POSTGRES]],
   ['server/test/addons/durable-object/worker.test.ts', ['server/test/addons/durable-object']],
-  ['test/browser/ids.test.ts', []],
-  ['test/browser/examples.test.ts', ['examples']],
+  ['test/browser/ids.test.ts', inFirefox],
+  ['test/browser/examples.test.ts', ['examples', ...inFirefox]],
   ['test/docs/phone.test.ts', ['examples']],
 ])('%s needs %j', (file, groups) => {
   const installed: string[] = []
@@ -72,7 +74,7 @@ test('a test whose packages cannot be installed is left out with a word', () => 
   }
   expect(withGroups([CORE, RAVEN], inFull, offline)).toEqual([CORE])
   expect(said()).toEqual([
-    'Left out: 1 files of tests, because npm could not install server/test. ' +
+    'Left out: 1 file of tests, because npm could not install server/test. ' +
       '`npm ci` in that folder says why.',
   ])
 })

@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ensure, FIREFOX } from '../support/groups.js'
 import type { LaunchedBrowser } from './browser.js'
 import { enginePath } from './engines.js'
 import { orKill, start } from './process.js'
@@ -50,7 +51,7 @@ export async function launchFirefox(
   const program = await start(enginePath('firefox'), args, /WebDriver BiDi listening on (ws:\S+)/, {
     TMPDIR: profile,
   })
-  // Only Firefox needs it.
+  ensure(FIREFOX)
   const { default: puppeteer } = await import('puppeteer-core')
   const connecting = puppeteer.connect({
     browserWSEndpoint: `${program.ready![1]}/session`,

@@ -5,13 +5,15 @@
 import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { run } from './peers.js'
+import { isFull } from './sizes.js'
 
 const ROOT = join(import.meta.dirname, '../..')
 
 /** What `npm run check` runs. */
 export const TOOLS = 'scripts/tools'
 export const POSTGRES = 'server/test/postgres'
-const FIREFOX = 'test/browser'
+/** Firefox's driver; Chromium and WebKitGTK do without it. */
+export const FIREFOX = 'test/browser'
 
 /** Their folders. */
 export const GROUPS = [
@@ -67,9 +69,10 @@ export function withGroups<Test>(
     }
   })
   const ready = needs.filter(({ groups }) => !groups.some((group) => absent.includes(group)))
-  if (absent.length > 0)
+  const left = tests.length - ready.length
+  if (left > 0)
     console.log(
-      `Left out: ${tests.length - ready.length} files of tests, because npm could not install ` +
+      `Left out: ${left} file${left === 1 ? '' : 's'} of tests, because npm could not install ` +
         `${absent.join(', ')}. \`npm ci\` in that folder says why.`,
     )
   return ready.map(({ test }) => test)
@@ -82,7 +85,9 @@ interface Mentions {
 
 const mentions = new Map<string, Mentions>()
 const groupOf = new Map(
-  GROUPS.filter((group) => group !== FIREFOX || process.env.TEST_ENGINES?.includes('firefox'))
+  GROUPS.filter(
+    (group) => group !== FIREFOX || isFull || process.env.TEST_ENGINES?.includes('firefox'),
+  )
     .map((group) => [group, JSON.parse(readFileSync(inGroup(group, 'package.json'), 'utf8'))])
     .flatMap(([group, { dependencies }]) =>
       Object.keys(dependencies).map((name) => [name, group] as const),
