@@ -144,7 +144,7 @@ function lookupsIn(dialect: Dialect) {
   const ids = ({ grants = [] }: Selection) => grants.map((id) => ({ id }))
   return {
     collections: each(
-      `${collectionsIn(dialect)} ORDER BY t.database, t.tag ${dialect.lock('t')}`,
+      `${collectionsIn(dialect)} ORDER BY t.database, t.collection ${dialect.lock('t')}`,
       ({ collections = [], known = [] }) =>
         distinct([...collections, ...known].map(keyOf), keyText),
     ),
@@ -163,7 +163,7 @@ function lookupsIn(dialect: Dialect) {
     tombstones: each(finding(dialect, TOMBSTONES, ['id'], { isLocked }), ids),
     returnedOf: {
       text: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
-        WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.high >= t.low
+        WHERE t.database = $1 AND t.collection = $2 AND t.low <= $3 AND t.high >= t.low
         ORDER BY t.low DESC LIMIT 1 ${dialect.lock('t')}`,
       given: ({ returned }) => returned && [returned.database, returned.collection, returned.end],
     },
@@ -173,7 +173,7 @@ function lookupsIn(dialect: Dialect) {
       `SELECT ${selected(GRANTS)}
         FROM ${keysIn(dialect, GRANTS, ['database', 'collection', 'claim'])}
         CROSS JOIN ${schema}.hilo_grants t WHERE t.claim = k."claim"
-          AND t.database = k."database" AND t.tag || '' = k."collection"`,
+          AND t.database = k."database" AND t.collection || '' = k."collection"`,
       ({ claims = [] }) => claims.map((claim) => ({ ...keyOf(claim), claim: claim.id })),
     ),
     answered: each(
@@ -188,23 +188,23 @@ function lookupsIn(dialect: Dialect) {
     held: each(
       `SELECT k."database", k."collection",
           coalesce((SELECT g.high FROM ${schema}.hilo_grants g
-           WHERE g.database = k."database" AND g.tag = k."collection" AND g.high >= g.low
+           WHERE g.database = k."database" AND g.collection = k."collection" AND g.high >= g.low
            ORDER BY g.low DESC LIMIT 1), 0) AS "high",
           coalesce((SELECT g.serial FROM ${schema}.hilo_grants g
-           WHERE g.database = k."database" AND g.tag = k."collection"
+           WHERE g.database = k."database" AND g.collection = k."collection"
            ORDER BY g.serial DESC LIMIT 1), 0) AS "serial"
         FROM ${keysIn(dialect, GRANTS, ['database', 'collection'])}`,
       ({ withHeld, collections = [] }) => (withHeld ? collections.map(keyOf) : []),
     ),
     // The record of a place among a collection's grants.
     serials: each(
-      `SELECT c.database AS "database", c.tag AS "collection", k."serial" AS "serial",
+      `SELECT c.database AS "database", c.collection AS "collection", k."serial" AS "serial",
           c.serial AS "newest", c.floor AS "floor", c.dropped_serial AS "dropped",
           (SELECT g.id FROM ${schema}.hilo_grants g
-           WHERE g.database = c.database AND g.tag = c.tag AND g.serial = k."serial") AS "grant"
+           WHERE g.database = c.database AND g.collection = c.collection AND g.serial = k."serial") AS "grant"
         FROM ${keysIn(dialect, GRANTS, ['database', 'collection', 'serial'])}
-        CROSS JOIN ${schema}.hilo_counters c
-        WHERE c.database = k."database" AND c.tag = k."collection"`,
+        CROSS JOIN ${schema}.hilo_collections c
+        WHERE c.database = k."database" AND c.collection = k."collection"`,
       ({ serials = [] }) => serials,
     ),
     series: each(finding(dialect, SERIES, ['grant'], { isLocked }), ({ series = [] }) =>
@@ -230,9 +230,9 @@ function lookupsIn(dialect: Dialect) {
 const collectionsIn = (dialect: Dialect): string => `
   SELECT ${selected(COLLECTIONS)}, m.value AS "binding"
   FROM ${keysIn(dialect, COLLECTIONS, ['database', 'collection'])}
-  CROSS JOIN ${dialect.schema}.hilo_counters t LEFT JOIN ${dialect.schema}.hilo_meta m
-    ON m.key = '${BINDING_PREFIX}' || t.database || '/' || t.tag
-  WHERE t.database = k."database" AND t.tag = k."collection"`
+  CROSS JOIN ${dialect.schema}.hilo_collections t LEFT JOIN ${dialect.schema}.hilo_meta m
+    ON m.key = '${BINDING_PREFIX}' || t.database || '/' || t.collection
+  WHERE t.database = k."database" AND t.collection = k."collection"`
 
 const byText = <Row>(rows: readonly Row[], textOf: (row: Row) => string): Map<string, Row> =>
   new Map(rows.map((row) => [textOf(row), row]))
