@@ -52,10 +52,12 @@ export function withSharedCommits(core: LedgerCore): SharingCore {
   }
 
   async function run(lane: string, waiting: Waiting[]): Promise<void> {
-    // Waits one turn of the event loop, so that steps which arrived together share a commit, also
-    // where the database commits synchronously.
-    await new Promise((resolve) => setImmediate(resolve))
-    while (waiting.length > 0) await commit(nextOf(waiting))
+    while (waiting.length > 0) {
+      // Waits one turn of the event loop, so that steps which arrived together share a commit, and
+      // new requests come between two commits, also where the database commits synchronously.
+      await new Promise((resolve) => setImmediate(resolve))
+      await commit(nextOf(waiting))
+    }
     lanes.delete(lane)
   }
 
