@@ -201,7 +201,8 @@ function lookupsIn(dialect: Dialect) {
       `SELECT c.database AS "database", c.collection AS "collection", k."serial" AS "serial",
           c.serial AS "newest", c.floor AS "floor", c.dropped_serial AS "dropped",
           (SELECT g.id FROM ${schema}.hilo_grants g
-           WHERE g.database = c.database AND g.collection = c.collection AND g.serial = k."serial") AS "grant"
+           WHERE g.database = c.database AND g.collection = c.collection
+             AND g.serial = k."serial") AS "grant"
         FROM ${keysIn(dialect, GRANTS, ['database', 'collection', 'serial'])}
         CROSS JOIN ${schema}.hilo_collections c
         WHERE c.database = k."database" AND c.collection = k."collection"`,
