@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
-import { WORKERD } from './server/test/durable-object/workerd-program.js'
+import { WORKERD } from './server/test/addons/durable-object/workerd-program.js'
 import { ISOLATED } from './test/support/isolated.js'
 import { WaitingFirst } from './test/support/order.js'
 import { endAllWithThisProcess } from './test/support/run-end.js'

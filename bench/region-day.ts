@@ -2,11 +2,12 @@
  * A day of many devices in several regions, with the state of a region's device as the server keeps
  * it: how many requests reach each level, and what each level has to keep to survive an hour alone.
  */
-import { addGrant, beginClaim } from '../src/core/claim.js'
-import { exchange, settle } from '../src/core/device.js'
+
 import { total } from '../src/core/range.js'
-import { isLow } from '../src/core/sizes.js'
-import { type DeviceState, emptyState } from '../src/core/state.js'
+import { addGrant, beginClaim } from '../src/device/claim.js'
+import { exchange, settle } from '../src/device/device.js'
+import { isLow } from '../src/device/sizes.js'
+import { type DeviceState, emptyState } from '../src/device/state.js'
 import type { Random } from '../test/simulation/random.js'
 
 const HOUR_MS = 3_600_000

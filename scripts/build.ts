@@ -16,14 +16,17 @@ const ON_DEMAND = [
   'client/observer',
   'client/online-calls',
   'client/warnings',
-  'consecutive/online',
-  'consecutive/reading',
+  'addons/consecutive/online',
+  'addons/consecutive/reading',
   'worker/here',
 ]
 
 interface Bundle {
   package: Package
-  /** File in `dist` without `.js`, and its source. */
+  /**
+   * File in `dist` without `.js`, and its source. Without `chunks`, what refers to files of
+   * another bundle lies in the folder of the last.
+   */
   entries: Record<string, string>
   /**
    * Folder in `dist` for code that these entries share or load on demand. Undefined: each entry is
@@ -51,11 +54,11 @@ const BUNDLES: Bundle[] = [
     package: BROWSER_PACKAGE,
     entries: {
       'client/index': 'src/index.ts',
-      raven: 'src/raven.ts',
-      format: 'src/format.ts',
-      react: 'src/react.ts',
+      'addons/raven': 'src/addons/raven.ts',
+      'addons/format': 'src/addons/format.ts',
+      'addons/react': 'src/addons/react.ts',
       'source/index': 'src/source/index.ts',
-      textbook: 'src/textbook.ts',
+      'addons/textbook': 'src/addons/textbook.ts',
       'store/store': 'src/store/store.ts',
       'store/testing': 'src/store/testing.ts',
       'core/errors': 'src/core/errors.ts',
@@ -71,27 +74,33 @@ const BUNDLES: Bundle[] = [
   })),
   {
     package: BROWSER_PACKAGE,
-    entries: { 'sqlite/index': 'src/sqlite/index.ts' },
+    entries: { 'addons/sqlite/index': 'src/addons/sqlite/index.ts' },
     sharesErrors: true,
   },
   {
     package: BROWSER_PACKAGE,
-    entries: { 'consecutive/index': 'src/consecutive/index.ts' },
+    entries: { 'addons/consecutive/index': 'src/addons/consecutive/index.ts' },
     sharesErrors: true,
     loadsOnDemand: true,
   },
   {
     package: BROWSER_PACKAGE,
-    entries: { 'consecutive/chain': 'src/consecutive/chain.ts' },
+    entries: { 'addons/consecutive/chain': 'src/addons/consecutive/chain.ts' },
     sharesErrors: true,
   },
-  { package: BROWSER_PACKAGE, entries: { 'inspector/index': 'src/inspector/index.ts' } },
+  {
+    package: BROWSER_PACKAGE,
+    entries: { 'addons/inspector/index': 'src/addons/inspector/index.ts' },
+  },
   // Built apart: otherwise the bundler would cut the page's files into more parts. An app in a
   // worker tells errors by the class of the main entry, too.
   {
     package: BROWSER_PACKAGE,
-    entries: { 'worker/index': 'src/worker/index.ts', 'testing/index': 'src/testing/index.ts' },
-    common: { name: 'worker/hilo', test: /^(?!.*\/src\/(testing|consecutive)\/)/ },
+    entries: {
+      'worker/index': 'src/worker/index.ts',
+      'addons/testing': 'src/addons/testing/index.ts',
+    },
+    common: { name: 'worker/hilo', test: /^(?!.*\/src\/addons\/(testing|consecutive)\/)/ },
     sharesErrors: true,
   },
   { package: BROWSER_PACKAGE, entries: { 'worker/entry': 'src/worker/entry.ts' } },
@@ -101,7 +110,7 @@ const BUNDLES: Bundle[] = [
     entries: {
       index: 'server/src/index.ts',
       cli: 'server/src/cli/main.ts',
-      'durable-object/index': 'server/src/durable-object/index.ts',
+      'addons/durable-object/index': 'server/src/addons/durable-object/index.ts',
     },
     chunks: 'chunks',
   },
@@ -126,13 +135,14 @@ for (const each of PACKAGES) checkReferences(each)
 async function emit(bundle: Bundle): Promise<void> {
   const { package: of, entries, chunks, common, sharesErrors, loadsOnDemand } = bundle
   const isForNode = of === SERVER_PACKAGE
+  const folder = chunks ?? dirname(Object.keys(entries).at(-1)!)
   const { output: files } = await build({
     input: entries,
     platform: isForNode ? 'node' : 'browser',
     external: (specifier) => isInstalled(of, specifier),
     plugins: [
-      ...(sharesErrors ? [errorsOfThePage()] : []),
-      ...(loadsOnDemand ? [filesOnDemand()] : []),
+      ...(sharesErrors ? [errorsOfThePage(folder)] : []),
+      ...(loadsOnDemand ? [filesOnDemand(folder)] : []),
       withoutIdbExtras(),
     ],
     transform: { target: isForNode ? 'node20.19' : 'es2022' },
@@ -156,9 +166,14 @@ async function emit(bundle: Bundle): Promise<void> {
   )
 }
 
-/** Leaves out what a page loads on demand: it is in files of its own. */
-function filesOnDemand(): Plugin {
-  const files = new Map(ON_DEMAND.map((name) => [resolve(`src/${name}.ts`), `../${name}.js`]))
+/**
+ * Leaves out what a page loads on demand: it is in files of its own.
+ * @param folder in `dist`, of the file that loads them
+ */
+function filesOnDemand(folder: string): Plugin {
+  const files = new Map(
+    ON_DEMAND.map((name) => [resolve(`src/${name}.ts`), reference(folder, name)]),
+  )
   return {
     name: 'on-demand',
     resolveDynamicImport(specifier, importer) {
@@ -192,15 +207,21 @@ function withoutIdbExtras(): Plugin {
   }
 }
 
+/** How a file in a folder of `dist` refers to another file there. */
+function reference(folder: string, name: string): string {
+  const path = relative(folder, `${name}.js`)
+  return path.startsWith('.') ? path : `./${path}`
+}
+
 /** Leaves out `src/core/errors.ts`, which is a file of its own in `dist`. */
-function errorsOfThePage(): Plugin {
+function errorsOfThePage(folder: string): Plugin {
   const errors = resolve('src/core/errors.ts')
   return {
     name: 'errors-of-the-page',
     resolveId(specifier, importer) {
       const isErrors =
         importer && resolve(dirname(importer), specifier.replace(/\.js$/, '.ts')) === errors
-      return isErrors ? { id: '../core/errors.js', external: true } : null
+      return isErrors ? { id: reference(folder, 'core/errors'), external: true } : null
     },
   }
 }

@@ -14,7 +14,7 @@ export interface Guard {
   takeOut(code: string): string
 }
 
-/** @param test `core/device`, or for the second package `server/fuzz` */
+/** @param test `device/device`, or for the second package `server/fuzz` */
 const guard = (name: string, test: string, instead: string | Guard['takeOut'] = ''): Guard => ({
   name,
   test: `${test.startsWith('server/') ? test.replace('/', '/test/') : `test/${test}`}.test.ts`,
@@ -51,17 +51,17 @@ export const GUARDS: Guard[] = [
     'worker/claims',
     'waiting.given = given',
   ),
-  guard("H2 an app's own store commits before it resolves", 'sqlite/store'),
-  guard("H2 a series in an app's own store is committed before it resolves", 'sqlite/store'),
+  guard("H2 an app's own store commits before it resolves", 'addons/sqlite/store'),
+  guard("H2 a series in an app's own store is committed before it resolves", 'addons/sqlite/store'),
 
   guard('H3 a page at rest holds few', 'client/pages', change('16', '400')),
-  guard('H3 a busy page holds four times its pace at most', 'core/page/stock', change('4', '40')),
+  guard('H3 a busy page holds four times its pace at most', 'device/page/stock', change('4', '40')),
   guard(
     'H3 what callers left that wait no more is parked, also during a claim',
     'client/allocator',
     change('isUnasked &&', "mode.is !== 'fetching' &&"),
   ),
-  guard('H3 looking ahead claims nothing', 'core/device', 'const ahead = request.ahead ?? 0'),
+  guard('H3 looking ahead claims nothing', 'device/device', 'const ahead = request.ahead ?? 0'),
   guard(
     'H3 a page parks its excess again, when an answer brought more',
     'client/allocator',
@@ -98,14 +98,14 @@ export const GUARDS: Guard[] = [
 
   guard('H4 what a batch has left is noted when the page goes', 'client/batch'),
 
-  guard('H5 a lease is settled once', 'core/device', 'leases: state.leases'),
-  guard('H5 a note frees nothing outside its lease', 'core/device', 'const next = note.next'),
+  guard('H5 a lease is settled once', 'device/device', 'leases: state.leases'),
+  guard('H5 a note frees nothing outside its lease', 'device/device', 'const next = note.next'),
   guard('H5 the note in localStorage', 'client/page-exit'),
   guard('H5 the note in IndexedDB', 'client/page-exit'),
 
   guard(
     'H6 a lease given up is void',
-    'core/page/lease-queue',
+    'device/page/lease-queue',
     change(/this\.next = 0.*held = 0/s, ''),
   ),
   guard(
@@ -117,7 +117,7 @@ export const GUARDS: Guard[] = [
 
   guard('H7 every page has a fresh id', 'client/pages', change('newId()', "'page'")),
 
-  guard('H8 an offer leaves the ranges before it is sent', 'core/device', 'ranges: state.ranges'),
+  guard('H8 an offer leaves the ranges before it is sent', 'device/device', 'ranges: state.ranges'),
   guard('H8 an offer is sent once', 'client/page-leases'),
   guard('H8 a page does not send what it takes back', 'client/page-leases'),
   guard('H8 a release sends what is still set aside', 'worker/owner', 'true'),
@@ -127,7 +127,7 @@ export const GUARDS: Guard[] = [
     change('this.#exchanges++', '0'),
   ),
 
-  guard('H9 without a token only the node that granted gets it back', 'core/device', 'true'),
+  guard('H9 without a token only the node that granted gets it back', 'device/device', 'true'),
   guard(
     'H9 a page sends without a token only to the node that granted',
     'client/page-leases',
@@ -158,13 +158,13 @@ export const GUARDS: Guard[] = [
     '...{}',
   ),
 
-  guard('H11 a claim is stored before it is sent', 'core/claim', 'return { state, claim }'),
+  guard('H11 a claim is stored before it is sent', 'device/claim', 'return { state, claim }'),
   guard(
     'H11 of names that are one to a server, one shares the id of a claim',
     'client/reserve',
     'const own = id',
   ),
-  guard('H11 a grant is added once', 'core/claim'),
+  guard('H11 a grant is added once', 'device/claim'),
   guard('H11 an answer names its claim', 'server/hilo-routes', '...{}'),
   guard('H11 the answer to another claim is no answer', 'source/raven'),
   guard('H11 a claim names each collection once', 'server/hilo-routes'),
@@ -173,10 +173,10 @@ export const GUARDS: Guard[] = [
 
   guard(
     'H12 only its page takes an offer back',
-    'core/device',
+    'device/device',
     '(offer) => ids.includes(offer.id)',
   ),
-  guard('H12 what a give-back has taken does not come back', 'core/check-in', 'to: range.to'),
+  guard('H12 what a give-back has taken does not come back', 'device/check-in', 'to: range.to'),
   guard(
     'H12 a check-in voids the old token',
     'server/sqlite-ledger',
@@ -186,23 +186,27 @@ export const GUARDS: Guard[] = [
   guard('H12 a grant that seems to be held is refused only after a check-in', 'worker/claims'),
   guard(
     'H12 what may have been sent is asked of nobody',
-    'core/write-off',
+    'device/write-off',
     'const unsent = offers',
   ),
 
   guard('H13 a batch hears what its page hears', 'client/batch'),
-  guard('H13 a copy drops its ranges', 'core/check-in', change('drop(applied, token)', 'applied')),
+  guard(
+    'H13 a copy drops its ranges',
+    'device/check-in',
+    change('drop(applied, token)', 'applied'),
+  ),
   guard(
     'H13 a claim shows the newest token',
-    'core/check-in',
+    'device/check-in',
     'const shown = undefined as ReturnType<typeof tokenToShow>',
   ),
   guard(
     'H13 what a forgotten claim has shown is shown again as it was',
-    'core/check-in',
+    'device/check-in',
     'if (!shown || shown) return rest',
   ),
-  guard('H11 an answer that came before is not added again', 'core/claim'),
+  guard('H11 an answer that came before is not added again', 'device/claim'),
   guard(
     'H13 a check-in that an earlier session began is followed by a new one',
     'worker/check-ins',
@@ -262,7 +266,7 @@ export const GUARDS: Guard[] = [
     'worker/dead-pages',
     'const PARTS = 1',
   ),
-  guard('H16 an exchange that comes again is answered the same way', 'core/device'),
+  guard('H16 an exchange that comes again is answered the same way', 'device/device'),
   guard(
     'H16 a release that comes again sends the rest',
     'worker/owner',
@@ -281,15 +285,15 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H16 a page does not write its own leases off',
-    'core/write-off',
+    'device/write-off',
     `const lost = state.leases.slice(0, -MAX_PAGES)
      state = writeOff(state, lost, [])
      const oldest: string[] = [...pages].slice(0, excess * 0).filter(() => page === '')`,
   ),
 
-  guard('H17 storage of a newer version is left alone', 'core/stored'),
+  guard('H17 storage of a newer version is left alone', 'device/stored'),
   guard('H17 a page of an older version stops when the storage is upgraded', 'store/indexeddb'),
-  guard('H17 a record in which a number has two owners is refused', 'core/stored'),
+  guard('H17 a record in which a number has two owners is refused', 'device/stored'),
   guard('H17 a state in which a number has two owners is not stored', 'worker/two-owners'),
 
   guard(
@@ -319,66 +323,69 @@ export const GUARDS: Guard[] = [
     'worker/claims',
     change('${name}', '${world.newId()}'),
   ),
-  guard("H18 the app's transactions hold no id up", 'sqlite/store'),
+  guard("H18 the app's transactions hold no id up", 'addons/sqlite/store'),
   guard('H18 who waits behind a transaction that hangs fails with it', 'store/indexeddb'),
 
   guard(
     'H19 a clock that is set back stops no check-in',
-    'core/check-in',
+    'device/check-in',
     change('date >= at && ', ''),
   ),
   guard('H19 no clock says that a start need not ask', 'worker/check-ins', 'const isStart = false'),
 
-  guard('H13 a copied region grants nothing of what came back to it', 'server/region/region'),
+  guard(
+    'H13 a copied region grants nothing of what came back to it',
+    'server/addons/region/region',
+  ),
   guard(
     'H13 of what a copied region has just taken it grants nothing',
-    'server/region/region',
+    'server/addons/region/region',
     'const floor = max',
   ),
-  guard('H13 a region with a claim under way checks in, too', 'server/region/region'),
+  guard('H13 a region with a claim under way checks in, too', 'server/addons/region/region'),
   guard(
     'H13 a region that shows nothing grants nothing of what came back to it',
-    'server/region/region',
+    'server/addons/region/region',
   ),
   guard(
     'H20 a root that grants numbers a second time is refused',
-    'server/region/region',
+    'server/addons/region/region',
     'const isHeld = false',
   ),
-  guard('H20 an etcd that was restored grants nothing', 'server/region/etcd'),
+  guard('H20 an etcd that was restored grants nothing', 'server/addons/region/etcd'),
   guard('H20 a log without its file is not begun anew', 'server/sqlite-ledger'),
   guard(
     'H20 all floors are raised from where etcd is, not from where one region is',
-    'server/region/etcd',
+    'server/addons/region/etcd',
     change('value.block, by)', 'value.block, 0)'),
   ),
   guard(
     'H20 a collection that a restored etcd does not know begins above the floor',
-    'server/region/etcd',
+    'server/addons/region/etcd',
     change('Number(floor ?? 0)', '0'),
   ),
   guard(
     'H20 what the table’s own counter made is granted to nobody',
-    'server/orm/commands',
+    'server/addons/orm/commands',
     change('above(Number(id), readSpans(spans))', 'readSpans(spans)'),
   ),
   guard(
     'H20 ids that are in the table already are not granted',
-    'server/orm/free-numbers',
+    'server/addons/orm/free-numbers',
     'const inUse: UsedRange[] = []',
   ),
   guard(
     'H20 a binding that nobody has proved is refused where the table has ids',
-    'server/orm/prove',
+    'server/addons/orm/prove',
     'const unproven: string[] = []',
   ),
   guard(
     'H20 a binding that nobody has proved takes no first block where the table has ids',
-    'server/orm/prove',
+    'server/addons/orm/prove',
   ),
   guard(
     'H20 numbers in stock that are in the table already are not granted',
-    'server/orm/free-numbers',
+    'server/addons/orm/free-numbers',
     'const unused = line',
   ),
   guard('H20 a hook that goes back grants nothing', 'server/counter-hook'),
@@ -387,9 +394,9 @@ export const GUARDS: Guard[] = [
     'server/counter-hook',
     change('low > max', 'low > max - 2 ** 53'),
   ),
-  guard('H20 a counter in a table gives nothing unless it moves', 'server/orm/bound-ledger'),
-  guard('H20 a claim tells the highest number seen', 'core/claim', 'lastMax: 0'),
-  guard('H20 a grant that overlaps is refused', 'core/claim'),
+  guard('H20 a counter in a table gives nothing unless it moves', 'server/addons/orm/bound-ledger'),
+  guard('H20 a claim tells the highest number seen', 'device/claim', 'lastMax: 0'),
+  guard('H20 a grant that overlaps is refused', 'device/claim'),
   guard(
     'H20 nothing is granted at or below what a client saw',
     'server/sqlite-ledger',
@@ -472,18 +479,18 @@ export const GUARDS: Guard[] = [
 
   guard(
     'H34 who follows begins above all that this device knows',
-    'core/ledger',
+    'device/ledger',
     change('above >= highest(state)', 'true'),
   ),
-  guard('H34 a second name stops the device', 'core/ledger', 'return state'),
+  guard('H34 a second name stops the device', 'device/ledger', 'return state'),
   guard(
     'H34 nothing that the first ledger granted is issued under the second',
-    'core/ledger',
+    'device/ledger',
     'ranges: state.ranges',
   ),
-  guard('H34 between two ledgers nothing is claimed', 'core/ledger'),
-  guard('H34 between two ledgers nothing is leased', 'core/ledger', 'const request = asked'),
-  guard('H34 only the ledger of what is held grants', 'core/ledger'),
+  guard('H34 between two ledgers nothing is claimed', 'device/ledger'),
+  guard('H34 between two ledgers nothing is leased', 'device/ledger', 'const request = asked'),
+  guard('H34 only the ledger of what is held grants', 'device/ledger'),
   guard('H34 a page that hears of two ledgers issues nothing more', 'client/page-leases'),
   guard('H34 who grants with tokens is asked by the route that names its ledger', 'worker/plain'),
   guard('H34 a claim that another ledger refuses is heard', 'client/ledgers', 'const next = state'),
@@ -498,7 +505,7 @@ export const GUARDS: Guard[] = [
   guard('H34 a device of another ledger keeps its tokens', 'server/ledger/rules'),
   guard(
     "H34 the counter of an ORM has its ledger's name",
-    'server/orm/bound-ledger',
+    'server/addons/orm/bound-ledger',
     "authorityOf(bound, key) === 'ledger' ? own : undefined",
   ),
   guard(
@@ -506,38 +513,38 @@ export const GUARDS: Guard[] = [
     'server/ledger/rules',
     'follows: []',
   ),
-  guard('H34 a region between two roots grants nothing', 'server/region/region'),
+  guard('H34 a region between two roots grants nothing', 'server/addons/region/region'),
   guard('H34 a device that had a series of another ledger is given none', 'server/series-routes'),
   guard('H34 the check-in of a series of another ledger changes nothing', 'server/series-routes'),
   guard(
     'H34 between two ledgers no series begins',
-    'consecutive/state',
+    'addons/consecutive/state',
     'if (state.current) return { state, result: undefined }',
   ),
-  guard('H34 a series is of the ledger that gave the one before', 'consecutive/state'),
+  guard('H34 a series is of the ledger that gave the one before', 'addons/consecutive/state'),
   guard(
     'H34 who follows gives letters above all of this device',
-    'consecutive/state',
+    'addons/consecutive/state',
     change('above >= highest(state)', 'above >= 0'),
   ),
   guard(
     'H34 a second name ends the series, and none begins',
-    'consecutive/ledgers',
+    'addons/consecutive/ledgers',
     'return { state, rows: [] }',
   ),
   guard(
     'H34 an answer to a claim is heard before it is used, also one that comes late',
-    'consecutive/ledgers',
+    'addons/consecutive/ledgers',
     'const heard: ReturnType<typeof hear> = { state, rows: unheard as NumberRow[] }',
   ),
   guard(
     'H34 who refuses a series is heard',
-    'consecutive/ledgers',
+    'addons/consecutive/ledgers',
     'const { state, rows, change }: ReturnType<typeof hear> = { state: before, rows: [] }',
   ),
   guard(
     'H34 an answer of another ledger, or of none, changes nothing of a series',
-    'consecutive/ledgers',
+    'addons/consecutive/ledgers',
     'if (!isSound) throw invalid(url, answer)',
   ),
 
@@ -546,15 +553,15 @@ export const GUARDS: Guard[] = [
     'store/late',
     'this.#memory.put(key, apart)',
   ),
-  guard('H35 what two grants hold is not taken over', 'core/unite'),
-  guard('H35 a page keeps what it was leased in memory', 'core/unite', 'leases: stored.leases'),
-  guard('H35 what a page may have given back is not free', 'core/unite', 'offers: stored.offers'),
-  guard('H35 what a ledger grants that the device has left stays out', 'core/unite'),
-  guard('H35 to take over the grants of a ledger is to hear it', 'core/unite', 'return united'),
-  guard('H35 a storage in memory shows no token', 'core/unite'),
+  guard('H35 what two grants hold is not taken over', 'device/unite'),
+  guard('H35 a page keeps what it was leased in memory', 'device/unite', 'leases: stored.leases'),
+  guard('H35 what a page may have given back is not free', 'device/unite', 'offers: stored.offers'),
+  guard('H35 what a ledger grants that the device has left stays out', 'device/unite'),
+  guard('H35 to take over the grants of a ledger is to hear it', 'device/unite', 'return united'),
+  guard('H35 a storage in memory shows no token', 'device/unite'),
   guard(
     'H35 a claim of a storage in memory shows no token',
-    'core/unite',
+    'device/unite',
     change(' || state.isApart', ''),
   ),
   guard('H35 what is reserved is stored', 'client/late-storage'),
@@ -563,7 +570,7 @@ export const GUARDS: Guard[] = [
     'client/late-storage',
   ),
 
-  guard("H36 the largest reserve that was declared is the device's", 'core/reserve'),
+  guard("H36 the largest reserve that was declared is the device's", 'device/reserve'),
 
   guard('H21 a claim repeated gets the same grant', 'server/sqlite-ledger'),
   guard('H21 a file that the next start will not find takes no commit', 'server/sqlite-ledger'),
@@ -595,10 +602,10 @@ export const GUARDS: Guard[] = [
   ),
   guard('H31 a ledger is made only when somebody says so', 'server/cli'),
   guard('H31 in production a ledger has a place that was named', 'server/production'),
-  guard('H31 a name that is not listed makes no object', 'server/durable-object/worker'),
-  guard('H26 an operator shows a token', 'server/durable-object/worker'),
+  guard('H31 a name that is not listed makes no object', 'server/addons/durable-object/worker'),
+  guard('H26 an operator shows a token', 'server/addons/durable-object/worker'),
   guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),
-  guard('H30 an app hears that its SQLite can lose commits', 'sqlite/store'),
+  guard('H30 an app hears that its SQLite can lose commits', 'addons/sqlite/store'),
   guard(
     'H21 SQLite syncs each commit to the disk',
     'server/sqlite-ledger',
@@ -663,7 +670,7 @@ export const GUARDS: Guard[] = [
 
   guard(
     'H28 one transaction takes a number and binds it to its key',
-    'consecutive/consecutive',
+    'addons/consecutive/consecutive',
     (code) =>
       `const looked = await this.#store.transact('readonly', (tx) =>
          look(tx, { ...given, ...given.moment(now) }))
@@ -671,51 +678,55 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H28 a number follows one of its own series',
-    'consecutive/consecutive',
+    'addons/consecutive/consecutive',
     change('current.begun !== seen.begun || ', ''),
   ),
-  guard("H28 nobody's number is written over", 'consecutive/consecutive', 'tx.saveNumber(row)'),
+  guard(
+    "H28 nobody's number is written over",
+    'addons/consecutive/consecutive',
+    'tx.saveNumber(row)',
+  ),
   guard(
     'H28 a link is taken only while the record before it is the last one',
-    'consecutive/chain',
+    'addons/consecutive/chain',
     change('!follows(link, draft)', '!link'),
   ),
   guard('H28 a number that is taken already stores nothing else', 'store/indexeddb'),
-  guard('H28 a key has one number', 'consecutive/consecutive'),
-  guard('H28 two numbers have two texts', 'consecutive/strangers'),
-  guard('H28 a key has one content', 'consecutive/register'),
-  guard('H40 a period that was closed gets no number', 'consecutive/periods'),
-  guard('H40 what is written has an entry, in the same transaction', 'consecutive/register'),
+  guard('H28 a key has one number', 'addons/consecutive/consecutive'),
+  guard('H28 two numbers have two texts', 'addons/consecutive/strangers'),
+  guard('H28 a key has one content', 'addons/consecutive/register'),
+  guard('H40 a period that was closed gets no number', 'addons/consecutive/periods'),
+  guard('H40 what is written has an entry, in the same transaction', 'addons/consecutive/register'),
   guard(
     'H28 a number is of the series that the app names',
-    'consecutive/other-series',
+    'addons/consecutive/other-series',
     'if (!current) return undefined',
   ),
-  guard('H28 a series is begun once', 'consecutive/state'),
-  guard('H28 a number that was settled keeps its state', 'consecutive/consecutive'),
-  guard('H28 a record that is damaged makes no number', 'consecutive/state'),
-  guard('H28 a check-in is sent again under its id', 'consecutive/consecutive'),
+  guard('H28 a series is begun once', 'addons/consecutive/state'),
+  guard('H28 a number that was settled keeps its state', 'addons/consecutive/consecutive'),
+  guard('H28 a record that is damaged makes no number', 'addons/consecutive/state'),
+  guard('H28 a check-in is sent again under its id', 'addons/consecutive/consecutive'),
   guard(
     'H28 a series that has ended never goes on',
-    'consecutive/consecutive',
+    'addons/consecutive/consecutive',
     "return { ...kept, current: { letter, begun: '', token, heard: 0 } }",
   ),
   guard(
     'H28 an answer permits the numbers that its own check-in named',
-    'consecutive/consecutive',
+    'addons/consecutive/consecutive',
     'return true',
   ),
   guard(
     'H28 a number and the check-in that names it are stored together',
-    'consecutive/consecutive',
+    'addons/consecutive/consecutive',
     'const named = state',
   ),
   guard(
     'H28 a number of a series that has ended is not handed out',
-    'consecutive/state',
+    'addons/consecutive/state',
     'const isSeen = (_: NumberRow) => true',
   ),
-  guard('H28 a device that the server refuses makes no number', 'consecutive/consecutive'),
+  guard('H28 a device that the server refuses makes no number', 'addons/consecutive/consecutive'),
   guard(
     'H28 a copy of a device does not go on with its series',
     'server/ledger/series',
@@ -762,17 +773,17 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H28 a series that was handed over goes on above what was made',
-    'consecutive/hand-over',
+    'addons/consecutive/hand-over',
     change(' ?? lastOf(after, period)', ''),
   ),
   guard(
     'H28 what a device made after its series was handed over is doubtful',
-    'consecutive/hand-over',
+    'addons/consecutive/hand-over',
     'const above: typeof seen = handedOver ? [] : seen',
   ),
   guard(
     'H28 a range makes no number above its end, and none after its last day',
-    'consecutive/ranges',
+    'addons/consecutive/ranges',
     'const range = ranges.at(-1)',
   ),
   guard('H28 a number of a range is given once', 'server/ledger/rules'),
@@ -798,27 +809,27 @@ export const GUARDS: Guard[] = [
   guard('H28 a number that was heard of is in no range that is given later', 'server/ledger/rules'),
   guard(
     'H28 a range makes no number below one of the device that had the series before',
-    'consecutive/hand-over',
+    'addons/consecutive/hand-over',
     'const above = last?.number ?? 0',
   ),
   guard(
     'H28 a number without a period is above all that was made before a hand-over',
-    'consecutive/hand-over',
+    'addons/consecutive/hand-over',
     'const least = 0',
   ),
   guard(
     'H28 each check-in tells of the period',
-    'consecutive/hand-over',
+    'addons/consecutive/hand-over',
     'const before: NumberRow | undefined = undefined',
   ),
   guard(
     'H28 a number without a period is above those of ranges',
-    'consecutive/ranges',
+    'addons/consecutive/ranges',
     'const isAfterRange = false',
   ),
   guard(
     'H28 a device does not go on with a series that it had',
-    'consecutive/hand-over',
+    'addons/consecutive/hand-over',
     'const refused = undefined as HiloError | undefined',
   ),
 
@@ -912,7 +923,7 @@ export const GUARDS: Guard[] = [
     'source/own',
     'const answer = await callbacks.claim!(target, claim)',
   ),
-  guard('H25 callers that wait hear that a repetition was refused', 'core/page/stock'),
+  guard('H25 callers that wait hear that a repetition was refused', 'device/page/stock'),
   guard(
     'H25 a storage that fails says nothing of the server',
     'client/offline',
@@ -970,7 +981,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H26 a token has a budget', 'server/budgets', 'continue'),
   guard('H26 a token has few series', 'server/series-limits'),
-  guard('H26 an object that rests forgets no budget', 'server/durable-object/worker'),
+  guard('H26 an object that rests forgets no budget', 'server/addons/durable-object/worker'),
   guard(
     'H26 the series of a token are counted one after another',
     'server/series-limits',
@@ -1009,10 +1020,10 @@ export const GUARDS: Guard[] = [
   guard('H38 a form is tried before anything starts', 'core/id-format'),
   guard('H38 a form is tried with a second number before its first id', 'core/id-format', 'false'),
   guard('H38 an id is not the one before', 'core/id-format', 'false'),
-  guard('H38 the numbers of two series have different texts', 'consecutive/strangers'),
+  guard('H38 the numbers of two series have different texts', 'addons/consecutive/strangers'),
   guard('H38 an id is a text', 'core/id-format', "if (typeof id !== 'string') return id as never"),
   guard('H32 use is noted in the step that leases', 'worker/check-ins', 'return after'),
-  guard('H32 the server hears of use', 'sqlite/set-back'),
+  guard('H32 the server hears of use', 'addons/sqlite/set-back'),
   guard(
     'H32 a device that starts asks first',
     'worker/check-ins',
@@ -1033,7 +1044,7 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H32 the answer to a repetition does not say that this device is no copy',
-    'core/check-in',
+    'device/check-in',
     change('? rest', '? { ...rest, answered: id }'),
   ),
   guard(

@@ -12,16 +12,17 @@ import { withProbes } from './probes.js'
 /** In whose functions mutants are made. */
 export const SOURCES = [
   'src/core',
+  'src/device',
   'src/worker',
   'src/client',
-  'src/consecutive',
+  'src/addons/consecutive',
   'server/src/ledger',
   'server/src/sql',
   'server/src/http',
 ]
 /** The beginnings of the names of tests that run in one process, with nothing but SQLite. */
 const TESTS = [
-  ...['client', 'consecutive', 'core', 'source', 'sqlite', 'store', 'testing', 'worker'].map(
+  ...['addons', 'client', 'core', 'device', 'source', 'store', 'worker'].map(
     (folder) => `test/${folder}/`,
   ),
   ...[

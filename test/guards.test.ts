@@ -66,7 +66,7 @@ test('a marker with nothing after it is an error', () => {
 
 test('the explorer is asked about the guards in the files that it loads', () => {
   const files = loadedFiles(ROOT, 'scripts/model.ts')
-  expect(files).toContain('src/core/device.ts')
+  expect(files).toContain('src/device/device.ts')
   expect(files).toContain('server/src/ledger/claim.ts')
   expect(files).toContain('src/client/stock.ts')
   expect(files).not.toContain('src/client/instance.ts')

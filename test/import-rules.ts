@@ -15,11 +15,10 @@ const ROOMS = [
   'server/node',
   'server/sql',
   'server/sqlite',
-  'server/postgres',
-  'server/durable-object',
-  'server/upstream',
-  'server/bound',
-  'server/region',
+  'server/addons/postgres',
+  'server/addons/upstream',
+  'server/addons/bound',
+  'server/addons/region',
 ]
 
 /** Node's modules that every runtime with `fetch` has: workerd, Deno and Bun, too. */
@@ -31,28 +30,29 @@ const EVERYWHERE = ['node:buffer', 'node:crypto', 'node:timers']
  */
 const MAY_USE: Record<string, string[]> = {
   core: [],
-  store: ['core', 'idb'],
-  source: ['core'],
-  sqlite: ['core'],
-  testing: ['core', 'client', 'consecutive', 'worker'],
-  worker: ['core', 'store', 'source', 'client', 'comlink'],
-  client: ['core', 'comlink'],
-  consecutive: ['core', 'store', 'source'],
-  inspector: [],
-  'index.ts': ['core', 'client'],
-  'react.ts': ['react'],
-  'raven.ts': ['core', 'pluralize'],
-  'format.ts': ['core', 'cdigit', '@noble/ciphers'],
-  'textbook.ts': [],
-  'server/ledger': ['core', ...EVERYWHERE, 'zod'],
+  device: ['core'],
+  store: ['core', 'device', 'idb'],
+  source: ['core', 'device'],
+  worker: ['core', 'device', 'store', 'source', 'client', 'comlink'],
+  client: ['core', 'device', 'comlink'],
+  'index.ts': ['core', 'device', 'client'],
+  'addons/sqlite': ['core', 'device'],
+  'addons/testing': ['core', 'device', 'client', 'worker', 'addons/consecutive'],
+  'addons/consecutive': ['core', 'device', 'store', 'source'],
+  'addons/inspector': [],
+  'addons/react.ts': ['react'],
+  'addons/raven.ts': ['core', 'pluralize'],
+  'addons/format.ts': ['core', 'cdigit', '@noble/ciphers'],
+  'addons/textbook.ts': [],
+  'server/ledger': ['core', 'device', ...EVERYWHERE, 'zod'],
   'server/http': ['server/ledger', 'core', ...EVERYWHERE, 'hono', 'zod'],
   // What the handler takes from Node.
   'server/node': ['server/http', 'server/ledger', 'node:', 'pino', 'prom-client'],
   // The rows in any database that speaks SQL.
-  'server/sql': ['server/ledger', 'core', ...EVERYWHERE],
+  'server/sql': ['server/ledger', 'core', 'device', ...EVERYWHERE],
   'server/sqlite': ['server/ledger', 'server/sql', 'core', 'node:', '@photostructure/sqlite'],
-  'server/postgres': ['server/ledger', 'server/sql', 'core', 'pg'],
-  'server/durable-object': [
+  'server/addons/postgres': ['server/ledger', 'server/sql', 'core', 'pg'],
+  'server/addons/durable-object': [
     'server/http',
     'server/ledger',
     'server/sql',
@@ -61,10 +61,11 @@ const MAY_USE: Record<string, string[]> = {
     'cloudflare:',
   ],
   // A region is a device: the owner and the source of the browser package run in it.
-  'server/region': [
+  'server/addons/region': [
     'server/ledger',
-    'server/upstream',
+    'server/addons/upstream',
     'core',
+    'device',
     'worker',
     'source',
     'store',
@@ -72,13 +73,22 @@ const MAY_USE: Record<string, string[]> = {
     'zod',
   ],
   // What it means for a ledger that an authority elsewhere counts.
-  'server/upstream': ['server/ledger', 'core', 'node:', 'zod'],
-  'server/bound': ['server/ledger', 'server/upstream', 'server/sql', 'core', 'source', 'zod'],
+  'server/addons/upstream': ['server/ledger', 'core', 'node:', 'zod'],
+  'server/addons/bound': [
+    'server/ledger',
+    'server/addons/upstream',
+    'server/sql',
+    'core',
+    'device',
+    'source',
+    'zod',
+  ],
   'server/cli': [...ROOMS, 'server', ...LIBRARIES],
   server: [...ROOMS, ...LIBRARIES],
 }
 /** Types, too, come only from what it may use. */
-const isStrict = (part: string): boolean => part === 'core' || part.startsWith('server')
+const isStrict = (part: string): boolean =>
+  part === 'core' || part === 'device' || part.startsWith('server')
 
 interface Use extends ModuleImport {
   file: string
@@ -159,14 +169,13 @@ function isFallback({ file, kind, target }: Use): boolean {
 }
 
 /**
- * The part a file belongs to: `core`, `server/http`. At the top of the browser package each file is
- * a part, like `raven.ts`; the files at the top of the server are one, `server`.
+ * The part a file belongs to: `core`, `server/http`, `addons/consecutive`. In the browser package a
+ * file beside the folders is a part, like `addons/raven.ts`; in the server these are one, `server`.
  */
 function partOf(file: string): string {
-  const [, isServer, path] = /^(server\/)?src\/(.+)$/.exec(file)!
-  const [part, ...rest] = path!.split('/')
+  const [, isServer, part, rest] = /^(server\/)?src\/((?:addons\/)?[^/]+)(\/.+)?$/.exec(file)!
   if (!isServer) return part!
-  return rest.length > 0 ? `server/${part}` : 'server'
+  return rest === undefined ? 'server' : `server/${part}`
 }
 
 /** Each use in another file than the first, with the first. */

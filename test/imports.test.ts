@@ -32,6 +32,8 @@ const drawnUnder = (heading: string): string[] => {
 
 test('the drawings in docs/internals/architecture.md are those of the sources', () => {
   const arrows = arrowsBetweenParts(sources)
+    .map((arrow) => arrow.replaceAll('addons/', ''))
+    .sort()
   const ofServer = arrows.filter((arrow) => arrow.startsWith('server'))
   expect(drawnUnder('The browser package')).toEqual(
     arrows.filter((arrow) => !arrow.startsWith('server')),
@@ -42,8 +44,12 @@ test('the drawings in docs/internals/architecture.md are those of the sources', 
 })
 
 test('the places in docs/internals/architecture.md are those of the sources', () => {
-  const listed = [...PAGE.matchAll(/^((?:server\/)?src\/[\w.-]+)\/?[\w/]* /gm)].map(([, it]) => it)
-  const there = [...sources.keys()].map((path) => /^(server\/)?src\/[^/]+/.exec(path)![0])
+  const listed = [...PAGE.matchAll(/^((?:server\/)?src\/(?:addons\/)?[\w.-]+)\/?[\w/]* /gm)].map(
+    ([, it]) => it,
+  )
+  const there = [...sources.keys()].map(
+    (path) => /^(server\/)?src\/(addons\/)?[^/]+/.exec(path)![0],
+  )
   expect([...new Set(listed)].sort()).toEqual([...new Set(there)].sort())
 })
 

@@ -6,9 +6,9 @@ import { expect, test } from 'vitest'
 
 const MOST_WORDS = 40
 /** They say which two ledgers, since when, what waits, and both ways to go on. */
-const OF_TWO_LEDGERS = ['src/consecutive/online.ts', 'src/core/ledger.ts']
+const OF_TWO_LEDGERS = ['src/addons/consecutive/online.ts', 'src/device/ledger.ts']
 /** No messages: a style sheet, and the tables of a database. */
-const OTHERS = ['src/inspector/styles.ts', 'src/sqlite/series.ts']
+const OTHERS = ['src/addons/inspector/styles.ts', 'src/addons/sqlite/series.ts']
 
 /** Of a text that is put together: each value in it counts as a word. */
 function textOf(part: Expression): string {

@@ -1,6 +1,6 @@
 /** The page in which ids are made by the thousand. The benches call it from outside. */
-import { chain } from '../../src/consecutive/chain.js'
-import { consecutive } from '../../src/consecutive/index.js'
+import { chain } from '../../src/addons/consecutive/chain.js'
+import { consecutive } from '../../src/addons/consecutive/index.js'
 import { createHilo, type Hilo } from '../../src/index.js'
 import { sumOfCosts } from '../../test/support/costs.js'
 import { openCounter } from './counter.js'

@@ -1,6 +1,6 @@
 /** The inspector on a device without a server: that of `offline-hilo/testing`. */
-import '../../src/inspector/index.js'
-import { createTestHilo } from '../../src/testing/index.js'
+import '../../src/addons/inspector/index.js'
+import { createTestHilo } from '../../src/addons/testing/index.js'
 import { must, setText } from '../views/dom.js'
 
 const hilo = createTestHilo({ collections: { orders: { reserve: 40 }, customers: {} } })

@@ -1,6 +1,7 @@
 /** The package's own inspector, loaded when somebody wants to look inside. */
+
+import type { InspectedSeries } from '../../src/addons/inspector/index.js'
 import type { Hilo } from '../../src/index.js'
-import type { InspectedSeries } from '../../src/inspector/index.js'
 import { must } from './dom.js'
 
 export class Inspector {
@@ -8,7 +9,7 @@ export class Inspector {
     const details = must<HTMLDetailsElement>('#inside')
     details.addEventListener('toggle', async () => {
       if (!details.open || details.querySelector('hilo-inspector')) return
-      await import('../../src/inspector/index.js')
+      await import('../../src/addons/inspector/index.js')
       const shown = { hilo, series }
       details.append(Object.assign(document.createElement('hilo-inspector'), shown))
     })

@@ -2,7 +2,11 @@
  * The card with this device's receipts: consecutive numbers, also offline, and a button that kills
  * the tab. Receipts that were printed and not confirmed before the crash are there afterwards.
  */
-import { type Consecutive, consecutive, type ReportedNumber } from '../../src/consecutive/index.js'
+import {
+  type Consecutive,
+  consecutive,
+  type ReportedNumber,
+} from '../../src/addons/consecutive/index.js'
 import type { Hilo } from '../../src/index.js'
 import { pullThePlug } from '../plug.js'
 import { el, idText, must, plural, setText } from './dom.js'

@@ -1,9 +1,10 @@
 /** The server's public surface. */
 
-export type { CounterHook, CounterHooks, HiCall, HiMeaning } from './bound/hook/options.js'
-export type { CounterOptions } from './bound/orm/counter-options.js'
-export type { StrategyName } from './bound/orm/strategies.js'
-export type { RavenOptions } from './bound/raven/options.js'
+export type { CounterHook, CounterHooks, HiCall, HiMeaning } from './addons/bound/hook/options.js'
+export type { CounterOptions } from './addons/bound/orm/counter-options.js'
+export type { StrategyName } from './addons/bound/orm/strategies.js'
+export type { RavenOptions } from './addons/bound/raven/options.js'
+export type { EtcdOptions, RootOptions, RootSetting } from './addons/region/options.js'
 export type { Log } from './http/log.js'
 export type { HandlerLimits, HandlerOptions, Wanted } from './http/options.js'
 export type { Action, ScopedToken, Tokens } from './http/tokens.js'
@@ -16,5 +17,4 @@ export {
 export type * from './ledger/ledger.js'
 export { createHiloHandler } from './node/handler.js'
 export { type LedgerOptions, openLedger } from './open-ledger.js'
-export type { EtcdOptions, RootOptions, RootSetting } from './region/options.js'
 export { type CloseOptions, type HiloServer, type ServeOptions, serve } from './serve.js'

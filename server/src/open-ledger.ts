@@ -3,7 +3,7 @@
  * up to date.
  */
 import { z } from 'zod'
-import { createCautions, type Tell } from './bound/cautions.js'
+import { createCautions, type Tell } from './addons/bound/cautions.js'
 import {
   type Bindings,
   type CollectionsOptions,
@@ -11,16 +11,16 @@ import {
   countersSetting,
   joined,
   refuseWithoutPostgres,
-} from './bound/collections-setting.js'
-import type { CounterHooks } from './bound/hook/options.js'
-import { withSources } from './bound/sources.js'
+} from './addons/bound/collections-setting.js'
+import type { CounterHooks } from './addons/bound/hook/options.js'
+import { withSources } from './addons/bound/sources.js'
+import { addressIn } from './addons/postgres/place.js'
+import { type RootSetting, rootSettings } from './addons/region/options.js'
+import { ALL_FROM_ROOT, checkRole, openRegion } from './addons/region/region.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { type Checks, checked, type Given, ledgerLimits, secrets } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
-import { addressIn } from './postgres/place.js'
-import { type RootSetting, rootSettings } from './region/options.js'
-import { ALL_FROM_ROOT, checkRole, openRegion } from './region/region.js'
 import type { Opening } from './sql/schema.js'
 
 export interface LedgerOptions {
@@ -175,8 +175,8 @@ async function openDatabase(
   isFirst: boolean,
   tell: Tell,
 ): Promise<Opened> {
-  const { openPostgresStore } = await import('./postgres/store.js')
-  const { startBindings } = await import('./bound/orm/orm-counters.js')
+  const { openPostgresStore } = await import('./addons/postgres/store.js')
+  const { startBindings } = await import('./addons/bound/orm/orm-counters.js')
   let bindings = configured
   const store = await openPostgresStore(
     databaseUrl,

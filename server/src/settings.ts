@@ -5,7 +5,8 @@
  * stops the start, and that the message names it and the fix.
  */
 import { z } from 'zod'
-import { type CollectionsOptions, collectionsSetting } from './bound/collections-setting.js'
+import { type CollectionsOptions, collectionsSetting } from './addons/bound/collections-setting.js'
+import { type RootSetting, rootSettings } from './addons/region/options.js'
 import { readConfigFile } from './config-file.js'
 import { DEFAULT_HOST, DEFAULT_PORT } from './http/open.js'
 import {
@@ -29,7 +30,6 @@ import {
 } from './ledger/options.js'
 import { DEFAULT_HORIZON_DAYS, horizon } from './ledger/prune.js'
 import { DEFAULT_DATA_DIR, databaseUrl, dataDir } from './open-ledger.js'
-import { type RootSetting, rootSettings } from './region/options.js'
 import type { ServeOptions } from './serve.js'
 
 export interface Setting {

@@ -6,9 +6,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { patroni, unless } from '../../test/support/programs.js'
 import { isFull, seed, sizeOf } from '../../test/support/sizes.js'
 import { serve } from '../src/index.js'
+import { startEtcd } from './addons/region/etcd-cluster.js'
 import { overlaps, seededRandom, startDevices, TAGS } from './devices.js'
 import { startPatroni } from './patroni.js'
-import { startEtcd } from './region/etcd-cluster.js'
 
 const KILLS = Math.ceil(sizeOf('KILLS') / 10)
 const DEVICES = 64

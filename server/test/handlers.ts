@@ -13,7 +13,7 @@ import {
   type LedgerOptions,
   openLedger,
 } from '../src/index.js'
-import { handlerInWorkerd } from './durable-object/handler.js'
+import { handlerInWorkerd } from './addons/durable-object/handler.js'
 import { newFolder } from './folders.js'
 
 declare module 'vitest' {

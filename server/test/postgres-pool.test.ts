@@ -3,11 +3,11 @@
  * for done that is not.
  */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { connectionFailure } from '../src/addons/postgres/failures.js'
+import { addressIn } from '../src/addons/postgres/place.js'
+import { MAX_CONNECTION_AGE_S, openPool, type PostgresPool } from '../src/addons/postgres/pool.js'
 import { openLedger } from '../src/index.js'
 import { LedgerUnavailable } from '../src/ledger/errors.js'
-import { connectionFailure } from '../src/postgres/failures.js'
-import { addressIn } from '../src/postgres/place.js'
-import { MAX_CONNECTION_AGE_S, openPool, type PostgresPool } from '../src/postgres/pool.js'
 import { newDatabase } from './postgres.js'
 import { startRelay } from './relay.js'
 

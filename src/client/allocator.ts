@@ -2,12 +2,13 @@
  * Issues the ids of one collection from what this page holds. Guarantees that a call takes all it
  * asked for or nothing, and that after the page was closed nothing is issued.
  */
-import type { Target } from '../core/contract.js'
+
 import type { HiloError } from '../core/errors.js'
 import { type FormatId, type IdOf, idFormat } from '../core/id-format.js'
-import type { LeaseQueue } from '../core/page/lease-queue.js'
-import { ambiguous, notLeased } from '../core/page/refusals.js'
-import type { Stop } from '../core/state.js'
+import type { Target } from '../device/contract.js'
+import type { LeaseQueue } from '../device/page/lease-queue.js'
+import { ambiguous, notLeased } from '../device/page/refusals.js'
+import type { Stop } from '../device/state.js'
 import { Batch } from './batch.js'
 import { PageLeases, type PageLeasesContext } from './page-leases.js'
 import type { PageWorld } from './page-world.js'

@@ -6,8 +6,8 @@
 import { bindMethods } from '../core/bound.js'
 import { HiloError } from '../core/errors.js'
 import type { IdOf } from '../core/id-format.js'
-import type { LeaseQueue } from '../core/page/lease-queue.js'
-import { ambiguous } from '../core/page/refusals.js'
+import type { LeaseQueue } from '../device/page/lease-queue.js'
+import { ambiguous } from '../device/page/refusals.js'
 
 /** @internal What a batch stands on. */
 export interface BatchLease {

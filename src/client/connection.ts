@@ -2,8 +2,9 @@
  * Calls to one owner. Guarantees that every call settles: with its answer, or, as soon as the owner
  * is lost, with a rejection. (Comlink never settles calls on a worker that died.)
  */
-import type { Owner } from '../core/contract.js'
+
 import { whenLate } from '../core/when-late.js'
+import type { Owner } from '../device/contract.js'
 
 /** A worker that runs answers {@link Owner.ping} within this time, also while it is busy. */
 const HANG_MS = 4_000

@@ -3,7 +3,7 @@
  * at each mount may make two for one device. Their ids are unique, but each instance has a worker
  * and leases of its own, so the console warns about the second one.
  */
-import type { OwnerConfig } from '../core/contract.js'
+import type { OwnerConfig } from '../device/contract.js'
 
 /** Two bundles in one page have two copies of this module, but one document. */
 const KEY = Symbol.for('offline-hilo')

@@ -1,8 +1,9 @@
 /**
  * What a Hilo tells its listeners, and when: a change is told once, however often it is reported.
  */
-import type { Target } from '../core/contract.js'
+
 import type { HiloError } from '../core/errors.js'
+import type { Target } from '../device/contract.js'
 import type { CollectionStatus, Degraded, HiloStatus, LedgerChange } from './status.js'
 
 /** What each event's `detail` holds. */

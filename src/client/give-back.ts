@@ -2,14 +2,15 @@
  * Sends what a page gives back to the server, when there may be no time for an answer. A page loads
  * this file once it has its first ids; until then nothing is offered to it.
  */
-import type { OwnerConfig } from '../core/contract.js'
+
+import { MOST_TOKENS, type ReturnManyRequest, type ReturnRequest } from '../core/wire.js'
+import type { OwnerConfig } from '../device/contract.js'
 import {
   type ReturnedPiece,
   returnManyRequest,
   returnRequest,
   returnUrl,
-} from '../core/requests.js'
-import { MOST_TOKENS, type ReturnManyRequest, type ReturnRequest } from '../core/wire.js'
+} from '../device/requests.js'
 
 export type GiveBack = typeof giveBack
 

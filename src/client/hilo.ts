@@ -5,10 +5,10 @@
  */
 import { baseUrl } from '../core/base-url.js'
 import { bindMethods } from '../core/bound.js'
-import type { OwnerCallbacks } from '../core/contract.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { onAbort } from '../core/on-abort.js'
+import type { OwnerCallbacks } from '../device/contract.js'
 import {
   type CallLimits,
   type CheckedOptions,
@@ -18,7 +18,7 @@ import {
   checkOptions,
   type HiloOptions,
   isPlain,
-} from '../core/options.js'
+} from '../device/options.js'
 import type { Allocator } from './allocator.js'
 import type { Batch } from './batch.js'
 import type {

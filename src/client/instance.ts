@@ -3,13 +3,14 @@
  * allocator for each collection that was used. Starts all of it, tells it how the page and the
  * network are, and ends it with `close()`.
  */
-import type { Owner, OwnerCallbacks, OwnerConfig, Target } from '../core/contract.js'
-import type { DeviceStore } from '../core/device-store.js'
+
 import { HiloError, toFailure } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
-import { type CheckedOptions, checkDatabase } from '../core/options.js'
-import type { Stop } from '../core/state.js'
+import type { Owner, OwnerCallbacks, OwnerConfig, Target } from '../device/contract.js'
+import type { DeviceStore } from '../device/device-store.js'
+import { type CheckedOptions, checkDatabase } from '../device/options.js'
+import type { Stop } from '../device/state.js'
 import { Allocator, type AllocatorContext } from './allocator.js'
 import { countInstance } from './count-instances.js'
 import { watchLifecycle } from './lifecycle.js'

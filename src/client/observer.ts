@@ -1,11 +1,12 @@
 /** What `inspect` and `watch` show. It changes nothing, and is loaded when first used. */
-import { type Step, stepsBetween } from '../core/activity.js'
-import type { OwnerCallbacks, Target } from '../core/contract.js'
+
 import type { fromFailure } from '../core/errors.js'
-import type { LeaseQueue } from '../core/page/lease-queue.js'
-import { reserveOf } from '../core/reserve.js'
-import { type Segment, segmentsOf } from '../core/segments.js'
-import type { DeviceState, Gaps } from '../core/state.js'
+import { type Step, stepsBetween } from '../device/activity.js'
+import type { OwnerCallbacks, Target } from '../device/contract.js'
+import type { LeaseQueue } from '../device/page/lease-queue.js'
+import { reserveOf } from '../device/reserve.js'
+import { type Segment, segmentsOf } from '../device/segments.js'
+import type { DeviceState, Gaps } from '../device/state.js'
 import type { OwnerLink } from './owner-link.js'
 import type { PageLeases } from './page-leases.js'
 

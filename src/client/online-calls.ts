@@ -2,11 +2,12 @@
  * Calls that are rare and need the network anyway, so a page loads this file separately. Guarantees
  * that the device keeps a new reserve only if it was reached, and not after the call was cancelled.
  */
-import type { DeviceView, HeldCollection, Target } from '../core/contract.js'
+
 import type { fromFailure } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import type { onAbort } from '../core/on-abort.js'
-import { notReserved } from '../core/reserved.js'
+import type { DeviceView, HeldCollection, Target } from '../device/contract.js'
+import { notReserved } from '../device/reserved.js'
 import {
   type Checks,
   type IdentityOptions,

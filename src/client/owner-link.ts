@@ -5,10 +5,10 @@
  * that is lost with a worker is made again to the next owner; every method of it can be repeated.
  */
 import { proxy, wrap } from 'comlink'
-import type { Owner, OwnerCallbacks, OwnerConfig } from '../core/contract.js'
 import { HiloError } from '../core/errors.js'
 import { onAbort } from '../core/on-abort.js'
 import { VERSION } from '../core/version.js'
+import type { Owner, OwnerCallbacks, OwnerConfig } from '../device/contract.js'
 import { Connection, LOST } from './connection.js'
 import { isPrerendering, onActivation } from './prerender.js'
 

@@ -3,8 +3,10 @@
  * remembers which check-ins were answered, and gives the surplus back. It starts all of this
  * synchronously inside the handler, and awaits nothing first: nothing else works in every engine.
  */
-import type { OwnerConfig, Target } from '../core/contract.js'
-import type { DeviceStore } from '../core/device-store.js'
+
+import type { Range } from '../core/range.js'
+import type { OwnerConfig, Target } from '../device/contract.js'
+import type { DeviceStore } from '../device/device-store.js'
 import {
   idOf,
   isNote,
@@ -12,10 +14,9 @@ import {
   nameOf,
   notesKeyPrefix,
   type SeriesKey,
-} from '../core/page-exit.js'
-import type { Range } from '../core/range.js'
-import type { ReturnedPiece } from '../core/requests.js'
-import type { Note } from '../core/state.js'
+} from '../device/page-exit.js'
+import type { ReturnedPiece } from '../device/requests.js'
+import type { Note } from '../device/state.js'
 import type { GiveBack } from './give-back.js'
 import { type LastAnswers, leaveAnswers, takeAnswers } from './last-answers.js'
 

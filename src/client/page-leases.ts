@@ -1,11 +1,13 @@
 /**
- * A page's shell: runs what `core/page` decides for one collection. It asks the owner, hears its
+ * A page's shell: runs what `device/page` decides for one collection. It asks the owner, hears its
  * answers, leaves notes and sends the surplus back. Each event reaches the page synchronously,
  * before anybody is told of it.
  */
-import type { DeviceView, Target } from '../core/contract.js'
+
 import { type Failure, fromFailure, toFailure } from '../core/errors.js'
-import type { LeaseQueue } from '../core/page/lease-queue.js'
+import { type Range, total } from '../core/range.js'
+import type { DeviceView, Target } from '../device/contract.js'
+import type { LeaseQueue } from '../device/page/lease-queue.js'
 import {
   adopt,
   answered,
@@ -20,9 +22,8 @@ import {
   newPage,
   notesToLeave,
   type Page,
-} from '../core/page/page.js'
-import { type Range, total } from '../core/range.js'
-import type { Offer, Stop } from '../core/state.js'
+} from '../device/page/page.js'
+import type { Offer, Stop } from '../device/state.js'
 import type { OwnerLink } from './owner-link.js'
 import type { PageExit } from './page-exit.js'
 

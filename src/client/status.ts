@@ -2,11 +2,12 @@
  * What an app can show of its ids: a snapshot, made from what this page holds and what the device
  * last said of itself.
  */
-import type { StorageKind } from '../core/contract.js'
+
 import { fromFailure, type HiloError } from '../core/errors.js'
 import { total } from '../core/range.js'
-import { isLow } from '../core/sizes.js'
-import type { Gaps, Stop } from '../core/state.js'
+import type { StorageKind } from '../device/contract.js'
+import { isLow } from '../device/sizes.js'
+import type { Gaps, Stop } from '../device/state.js'
 import type { PageLeases } from './page-leases.js'
 
 export interface CollectionStatus {

@@ -1,12 +1,13 @@
 /**
  * Keeps enough ids of one collection at hand in this page: fetches them, parks what is not needed,
- * and refuses the callers that cannot be served. `core/page/stock` decides; this is its shell.
+ * and refuses the callers that cannot be served. `device/page/stock` decides; this is its shell.
  * Guarantees that one fetch runs at a time, and none after the page was closed.
  */
-import type { DeviceView } from '../core/contract.js'
+
 import { type Failure, fromFailure, type HiloError, toFailure } from '../core/errors.js'
-import type { LeaseQueue } from '../core/page/lease-queue.js'
-import { notServed } from '../core/page/refusals.js'
+import type { DeviceView } from '../device/contract.js'
+import type { LeaseQueue } from '../device/page/lease-queue.js'
+import { notServed } from '../device/page/refusals.js'
 import {
   asked,
   begun,
@@ -27,7 +28,7 @@ import {
   spared,
   UNUSED,
   wish,
-} from '../core/page/stock.js'
+} from '../device/page/stock.js'
 import { Pace } from './pace.js'
 import type { PageLeases, PageState } from './page-leases.js'
 import type { PageWorld } from './page-world.js'

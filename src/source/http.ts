@@ -2,11 +2,12 @@
  * Shared by the sources that speak HTTP: turns a failed request into a `HiloError` that says what
  * to do.
  */
-import type { OwnerConfig, SourceAnswer } from '../core/contract.js'
+
 import { HiloError, toFailure } from '../core/errors.js'
 import { isRepeated } from '../core/failures.js'
-import type { GrantedRange } from '../core/state.js'
 import { type ErrorAnswer, TOO_MANY } from '../core/wire.js'
+import type { OwnerConfig, SourceAnswer } from '../device/contract.js'
+import type { GrantedRange } from '../device/state.js'
 import { CHECK_ADDRESS, parsed } from './answers.js'
 
 export interface ServerAddress extends Pick<OwnerConfig, 'url' | 'timeout'> {

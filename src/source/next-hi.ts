@@ -3,10 +3,11 @@
  * gives this device the numbers 700 to 799. Guarantees that a hi never becomes an id when it is
  * negative, no whole number, or not above what this device has seen.
  */
-import type { HiloSource, Target } from '../core/contract.js'
+
 import { HiloError } from '../core/errors.js'
-import { checkKeys } from '../core/options.js'
 import type { Range } from '../core/range.js'
+import type { HiloSource, Target } from '../device/contract.js'
+import { checkKeys } from '../device/options.js'
 import { granted, within } from './http.js'
 
 export interface NextHiOptions {

@@ -3,10 +3,12 @@
  * on the grant tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
  * answer becomes a range; any other answer becomes a `HiloError` that says what to do.
  */
-import type { OwnerConfig, Target } from '../core/contract.js'
+
 import { HiloError } from '../core/errors.js'
-import { type Mark, mark } from '../core/mark.js'
 import { size } from '../core/range.js'
+import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
+import type { OwnerConfig, Target } from '../device/contract.js'
+import { type Mark, mark } from '../device/mark.js'
 import {
   checkInUrl,
   emptyReturnUrl,
@@ -17,10 +19,9 @@ import {
   returnRequest,
   returnUrl,
   type WantedRange,
-} from '../core/requests.js'
-import type { DeviceClaim, GrantedRange } from '../core/state.js'
-import { isRange } from '../core/stored.js'
-import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
+} from '../device/requests.js'
+import type { DeviceClaim, GrantedRange } from '../device/state.js'
+import { isRange } from '../device/stored.js'
 import { invalid, noHiloAnswer, parsed, readAnswer } from './answers.js'
 import { type GetHeaders, requester, type ServerAddress } from './http.js'
 import type { Source } from './source.js'

@@ -2,11 +2,12 @@
  * The port to the server or counter that grants ranges. An implementation keeps no state: what must
  * survive a lost answer is in the claim.
  */
-import type { Target } from '../core/contract.js'
+
 import type { Range } from '../core/range.js'
-import type { ReturnedPiece, WantedRange } from '../core/requests.js'
-import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import type { CheckInAnswer, CheckInRequest } from '../core/wire.js'
+import type { Target } from '../device/contract.js'
+import type { ReturnedPiece, WantedRange } from '../device/requests.js'
+import type { DeviceClaim, GrantedRange } from '../device/state.js'
 
 export interface Source {
   /**

@@ -4,9 +4,9 @@
  * is in both, and that no token is shown before; what moves in a transaction that fails is a gap.
  */
 import { HiloError } from '../core/errors.js'
-import { type DeviceState, emptyState } from '../core/state.js'
-import { readState } from '../core/stored.js'
-import { unite } from '../core/unite.js'
+import { type DeviceState, emptyState } from '../device/state.js'
+import { readState } from '../device/stored.js'
+import { unite } from '../device/unite.js'
 import type { IndexedDbStore } from './indexeddb.js'
 import { MemoryStore } from './memory.js'
 import type { Change, DeviceStore, StoreKey } from './store.js'

@@ -1,6 +1,6 @@
 /** `offline-hilo/store`: the types to write a store for durable device state of your own. */
-export type { Change, DeviceStore, StoreKey } from '../core/device-store.js'
-export type { SeriesKey } from '../core/page-exit.js'
+export type { Change, DeviceStore, StoreKey } from '../device/device-store.js'
+export type { SeriesKey } from '../device/page-exit.js'
 export type {
   ChainFlag,
   ChainRecord,
@@ -10,5 +10,5 @@ export type {
   NumberRow,
   SeriesStore,
   SeriesTransaction,
-} from '../core/series-store.js'
-export type { Declared, DeviceState, Note, Stop } from '../core/state.js'
+} from '../device/series-store.js'
+export type { Declared, DeviceState, Note, Stop } from '../device/state.js'

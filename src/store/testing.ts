@@ -2,7 +2,7 @@
  * `offline-hilo/store/testing`: the contract of `DeviceStore` as checks that any test runner can
  * run. A store that passes them all may hold ranges: no check needs anything but the port.
  */
-import { type DeviceState, emptyState, type LeaseNote, type Note } from '../core/state.js'
+import { type DeviceState, emptyState, type LeaseNote, type Note } from '../device/state.js'
 import type {
   DeviceStore,
   Entry,

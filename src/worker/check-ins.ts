@@ -4,11 +4,11 @@
  * request. Guarantees that an answer is applied once.
  */
 
-import { applyCheckIn, beginCheckIn, isCheckInDue } from '../core/check-in.js'
 import { type HeardLedger, HiloError, toFailure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
-import { hear } from '../core/ledger.js'
 import { type CheckInRequest, MOST_TOKENS } from '../core/wire.js'
+import { applyCheckIn, beginCheckIn, isCheckInDue } from '../device/check-in.js'
+import { hear } from '../device/ledger.js'
 import type { CollectionContext, OwnerContext } from './context.js'
 import { Retry } from './retry.js'
 

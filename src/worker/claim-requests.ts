@@ -3,12 +3,13 @@
  * go to the server in one request. Guarantees that each collection has the id of a request once,
  * and that no claim waits for the answer to another request.
  */
-import type { Target } from '../core/contract.js'
+
 import { toFailure } from '../core/errors.js'
 import { nextStep } from '../core/failures.js'
-import type { WantedRange } from '../core/requests.js'
-import type { DeviceClaim, GrantedRange } from '../core/state.js'
 import { MOST_CLAIMS } from '../core/wire.js'
+import type { Target } from '../device/contract.js'
+import type { WantedRange } from '../device/requests.js'
+import type { DeviceClaim, GrantedRange } from '../device/state.js'
 import type { OwnerContext } from './context.js'
 
 /** What a collection has stored: a claim to send, or pages that it asks first, or nothing to do. */

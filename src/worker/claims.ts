@@ -2,15 +2,16 @@
  * The claims of one collection: one at a time, repeated after a failure, and safe to lose at any
  * point, because a claim's id is stored before it is first sent (H11).
  */
-import { applyShown, beginCheckIn } from '../core/check-in.js'
-import { addGrant, beginClaim, dropClaim } from '../core/claim.js'
+
 import { type Failure, type HeardLedger, HiloError, toFailure } from '../core/errors.js'
 import { isRepeated, nextStep } from '../core/failures.js'
-import { hear, ledgersDiffer } from '../core/ledger.js'
 import { type Range, total } from '../core/range.js'
-import type { DeviceClaim, DeviceState, GrantedRange } from '../core/state.js'
 import { MIN_CAPACITY } from '../core/wire.js'
-import { pagesWithOffers } from '../core/write-off.js'
+import { applyShown, beginCheckIn } from '../device/check-in.js'
+import { addGrant, beginClaim, dropClaim } from '../device/claim.js'
+import { hear, ledgersDiffer } from '../device/ledger.js'
+import type { DeviceClaim, DeviceState, GrantedRange } from '../device/state.js'
+import { pagesWithOffers } from '../device/write-off.js'
 import type { Begun, ClaimRequests, Sent } from './claim-requests.js'
 import type { CollectionContext } from './context.js'
 import { Retry } from './retry.js'

@@ -2,16 +2,17 @@
  * The owner's work on one collection. It keeps no number in memory: everything that it answers is
  * stored first (order law), so losing its memory costs a gap at most.
  */
-import { asksFirst, claimsFirst, isCheckInDue, reportIn, withUse } from '../core/check-in.js'
-import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../core/contract.js'
-import { exchange, surplus } from '../core/device.js'
+
 import { type Failure, toFailure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
-import { startOver } from '../core/ledger.js'
-import { nameOf } from '../core/page-exit.js'
 import { total } from '../core/range.js'
-import { declare, reserveOf } from '../core/reserve.js'
-import { enough, isLow } from '../core/sizes.js'
+import { asksFirst, claimsFirst, isCheckInDue, reportIn, withUse } from '../device/check-in.js'
+import type { Answer, DeviceView, OwnerCallbacks, SharedView, Target } from '../device/contract.js'
+import { exchange, surplus } from '../device/device.js'
+import { startOver } from '../device/ledger.js'
+import { nameOf } from '../device/page-exit.js'
+import { declare, reserveOf } from '../device/reserve.js'
+import { enough, isLow } from '../device/sizes.js'
 import {
   type DeviceState,
   type Exchange,
@@ -19,9 +20,9 @@ import {
   emptyState,
   type Note,
   type Stop,
-} from '../core/state.js'
-import { step } from '../core/stored.js'
-import { pagesOf, writeOffPages } from '../core/write-off.js'
+} from '../device/state.js'
+import { step } from '../device/stored.js'
+import { pagesOf, writeOffPages } from '../device/write-off.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import type { CheckIns } from './check-ins.js'
 import type { ClaimRequests } from './claim-requests.js'

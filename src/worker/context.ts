@@ -1,8 +1,9 @@
 /** What the parts of an owner share, and what claims and check-ins share about their collection. */
-import type { Background } from '../core/background.js'
-import type { StorageKind, Target } from '../core/contract.js'
+
 import type { Failure } from '../core/errors.js'
-import type { DeviceState } from '../core/state.js'
+import type { Background } from '../device/background.js'
+import type { StorageKind, Target } from '../device/contract.js'
+import type { DeviceState } from '../device/state.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore } from '../store/store.js'
 import type { Tabs } from './tabs.js'

@@ -3,11 +3,12 @@
  * range from its storage before it sends the range, that it sends each range once (H8), and that it
  * keeps all of them while the server cannot be reached.
  */
-import { setAside, settle, surplus, takeBack } from '../core/device.js'
+
 import { type Failure, toFailure } from '../core/errors.js'
 import { nextStep } from '../core/failures.js'
-import type { DeviceState, Exchange, Offer } from '../core/state.js'
 import { MOST_TOKENS } from '../core/wire.js'
+import { setAside, settle, surplus, takeBack } from '../device/device.js'
+import type { DeviceState, Exchange, Offer } from '../device/state.js'
 import type { CollectionContext } from './context.js'
 
 type Request = Pick<Exchange, 'page' | 'id'>

@@ -2,8 +2,8 @@
  * The owner in the realm that imports this: a page whose worker cannot start, a worker, a service
  * worker.
  */
-import type { Owner } from '../core/contract.js'
-import type { DeviceStore } from '../core/device-store.js'
+import type { Owner } from '../device/contract.js'
+import type { DeviceStore } from '../device/device-store.js'
 import { createOwner } from './owner.js'
 import { browserWorld } from './world.js'
 

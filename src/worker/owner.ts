@@ -3,12 +3,13 @@
  * when no worker starts. It has no globals; everything it touches comes in as its {@link World}, so
  * that a simulation runs the same code.
  */
-import { newBackground } from '../core/background.js'
-import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../core/contract.js'
+
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
-import { nameOf } from '../core/page-exit.js'
-import { isGrant, readState } from '../core/stored.js'
 import { VERSION } from '../core/version.js'
+import { newBackground } from '../device/background.js'
+import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../device/contract.js'
+import { nameOf } from '../device/page-exit.js'
+import { isGrant, readState } from '../device/stored.js'
 import { CHECK_ADDRESS } from '../source/answers.js'
 import { within } from '../source/http.js'
 import type { Source } from '../source/source.js'

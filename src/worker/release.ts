@@ -2,9 +2,10 @@
  * Releases several collections at once, with few requests: those of one database are given back
  * together, while no check-in is under way.
  */
-import type { Answer } from '../core/contract.js'
+
 import { type Failure, toFailure } from '../core/errors.js'
-import type { Exchange } from '../core/state.js'
+import type { Answer } from '../device/contract.js'
+import type { Exchange } from '../device/state.js'
 import type { OwnedCollection } from './collection.js'
 import type { CollectionContext } from './context.js'
 import { giveEverythingBack } from './give-back.js'

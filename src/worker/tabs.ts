@@ -3,7 +3,7 @@
  * requests to park. They decide nothing about who owns a number. A page that misses a message shows
  * an old status, or does not park when another page has no id left.
  */
-import type { SharedView } from '../core/contract.js'
+import type { SharedView } from '../device/contract.js'
 
 export interface Tabs {
   /** Tells the other pages what this one knows of a collection. For display only. */

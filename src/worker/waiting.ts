@@ -3,9 +3,10 @@
  * finds enough numbers, as a rule the one that stores what was granted, also leases them.
  * Guarantees that nothing is leased to a page that does not wait any more.
  */
-import { isNote } from '../core/page-exit.js'
+
 import { total } from '../core/range.js'
-import type { DeviceState, Exchange, Note } from '../core/state.js'
+import { isNote } from '../device/page-exit.js'
+import type { DeviceState, Exchange, Note } from '../device/state.js'
 
 export interface WaitingExchange<Given> {
   request: Exchange

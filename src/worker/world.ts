@@ -2,9 +2,10 @@
  * Everything the owner touches outside itself, and the browser's version of it: the only place in
  * the owner's code that uses globals.
  */
-import type { OwnerConfig, StorageKind } from '../core/contract.js'
+
 import type { HiloError } from '../core/errors.js'
 import { uuid } from '../core/uuid.js'
+import type { OwnerConfig, StorageKind } from '../device/contract.js'
 import type { GetHeaders } from '../source/http.js'
 import { ravenSource } from '../source/raven.js'
 import type { Source } from '../source/source.js'

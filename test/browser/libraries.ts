@@ -109,7 +109,7 @@ export async function buildPage(
     resolve: {
       alias: {
         'offline-hilo/worker': source('worker/index.ts'),
-        'offline-hilo/inspector': source('inspector/index.ts'),
+        'offline-hilo/inspector': source('addons/inspector/index.ts'),
         'offline-hilo': source('index.ts'),
       },
     },

@@ -3,9 +3,9 @@
  * real one over a server and a storage in memory.
  */
 import { expect, test, vi } from 'vitest'
+import { createTestHilo } from '../../src/addons/testing/index.js'
 import { HiloError } from '../../src/core/errors.js'
-import type { HiloOptions } from '../../src/core/options.js'
-import { createTestHilo } from '../../src/testing/index.js'
+import type { HiloOptions } from '../../src/device/options.js'
 import { codeOf } from '../support/shop.js'
 
 const BAD = 'invalid-argument'

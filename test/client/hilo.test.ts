@@ -3,11 +3,11 @@
  * closing.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { ravenConventions } from '../../src/addons/raven.js'
 import { Hilo } from '../../src/client/hilo.js'
 import { HiloError } from '../../src/core/errors.js'
-import type { HiloOptions } from '../../src/core/options.js'
-import type { DeviceClaim } from '../../src/core/state.js'
-import { ravenConventions } from '../../src/raven.js'
+import type { HiloOptions } from '../../src/device/options.js'
+import type { DeviceClaim } from '../../src/device/state.js'
 import { nextHiSource } from '../../src/source/index.js'
 import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'

@@ -4,9 +4,9 @@ import type { OwnerLink } from '../../src/client/owner-link.js'
 import type { PageExit } from '../../src/client/page-exit.js'
 import { PageLeases } from '../../src/client/page-leases.js'
 import { release } from '../../src/client/release.js'
-import type { DeviceView, Target } from '../../src/core/contract.js'
 import { fromFailure } from '../../src/core/errors.js'
-import type { Exchange, Note } from '../../src/core/state.js'
+import type { DeviceView, Target } from '../../src/device/contract.js'
+import type { Exchange, Note } from '../../src/device/state.js'
 import { range } from '../support/ranges.js'
 
 const target: Target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }

@@ -3,8 +3,8 @@
  * listeners of one signal for a leak, and warns.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { consecutive } from '../../src/addons/consecutive/index.js'
 import type { Hilo } from '../../src/client/hilo.js'
-import { consecutive } from '../../src/consecutive/index.js'
 import { newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop

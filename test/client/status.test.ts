@@ -1,7 +1,7 @@
 /** What an app is told of its ids, by snapshot and by event. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Hilo, HiloEvents } from '../../src/client/hilo.js'
-import type { DeviceState } from '../../src/core/state.js'
+import type { DeviceState } from '../../src/device/state.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import type { StoreKey } from '../../src/store/store.js'
 import { eventually } from '../support/eventually.js'

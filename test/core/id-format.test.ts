@@ -1,10 +1,10 @@
 /** What an app's `formatId` may make, and when that is found. */
 import { describe, expect, test, vi } from 'vitest'
+import { idForm } from '../../src/addons/format.js'
 import { HiloError } from '../../src/core/errors.js'
 import { type FormatId, idFormat } from '../../src/core/id-format.js'
 import type { IdParts } from '../../src/core/names.js'
-import { checkOptions } from '../../src/core/options.js'
-import { idForm } from '../../src/format.js'
+import { checkOptions } from '../../src/device/options.js'
 
 const ORDERS = { prefix: 'orders/', serverTag: 'A' }
 const plain: FormatId = (number, { prefix }) => prefix + number

@@ -2,9 +2,9 @@
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { findCollectionName } from '../../src/addons/raven.js'
 import { HiloError } from '../../src/core/errors.js'
 import { checkTag, classOf, collectionOf, idSuffix, sourceNameOf } from '../../src/core/names.js'
-import { findCollectionName } from '../../src/raven.js'
 
 class Order {}
 const orders = () => 'orders'

@@ -5,8 +5,8 @@
 import { IDBDatabase } from 'fake-indexeddb'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 // What a page loads late is here from the start: no count depends on when it comes.
-import '../../src/consecutive/online.js'
-import { idsOf, openTill } from '../consecutive/devices.js'
+import '../../src/addons/consecutive/online.js'
+import { idsOf, openTill } from '../addons/consecutive/devices.js'
 import { newShop, quiet, type Shop } from '../support/shop.js'
 import type { Counts } from './device-world.js'
 

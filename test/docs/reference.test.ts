@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { limits as handlerLimits } from '../../server/src/http/options.js'
 import { ledgerLimits } from '../../server/src/ledger/options.js'
-import { checkSeriesOptions } from '../../src/consecutive/options.js'
-import { checkOptions } from '../../src/core/options.js'
+import { checkSeriesOptions } from '../../src/addons/consecutive/options.js'
+import { checkOptions } from '../../src/device/options.js'
 import { type Member, membersOf } from './declared.js'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -64,7 +64,7 @@ test('the defaults of createHilo are those of the check', () => {
     {},
     'https://shop.example.com/orders',
   )
-  expect(defaultsIn('src/core/options.ts', 'HiloOptions')).toMatchObject(values)
+  expect(defaultsIn('src/device/options.ts', 'HiloOptions')).toMatchObject(values)
   expect(url).toBe('https://shop.example.com')
   expect(collections).toEqual({})
 })
@@ -73,7 +73,7 @@ test('the defaults of consecutive are those of the check', () => {
   const { wait, makeOf } = checkSeriesOptions('receipts')
   const { start, moment } = makeOf('sale')
   const { period } = moment()
-  const said = defaultsIn('src/consecutive/options.ts', 'ConsecutiveOptions')
+  const said = defaultsIn('src/addons/consecutive/options.ts', 'ConsecutiveOptions')
   expect(said).toMatchObject({ wait })
   expect([start, said.limits]).toEqual([1, 'from 1, without an end'])
   expect([period, said.period]).toEqual(['', 'the series has no periods'])

@@ -2,12 +2,13 @@
  * What devices do beside their pages: they claim, check in, apply the answers, write dead pages
  * off, lose their power, and are copied.
  */
-import { applyCheckIn, applyShown, beginCheckIn } from '../../src/core/check-in.js'
-import { addGrant, beginClaim, dropClaim } from '../../src/core/claim.js'
-import { settle } from '../../src/core/device.js'
+
 import { total } from '../../src/core/range.js'
-import type { DeviceState, Note } from '../../src/core/state.js'
-import { writeOffPages } from '../../src/core/write-off.js'
+import { applyCheckIn, applyShown, beginCheckIn } from '../../src/device/check-in.js'
+import { addGrant, beginClaim, dropClaim } from '../../src/device/claim.js'
+import { settle } from '../../src/device/device.js'
+import type { DeviceState, Note } from '../../src/device/state.js'
+import { writeOffPages } from '../../src/device/write-off.js'
 import { hearOfFork, RESERVE } from './page-events.js'
 import {
   type Device,

@@ -4,8 +4,9 @@
  * events, from the beginning. The nearest states are explored, and what is farther away is tried by
  * walks at random.
  */
-import type { Mode } from '../../src/core/page/stock.js'
+
 import { total } from '../../src/core/range.js'
+import type { Mode } from '../../src/device/page/stock.js'
 import type { Random } from '../simulation/random.js'
 import { Fingerprint, partOf } from './canonical.js'
 import { installClock, settled } from './clock.js'

@@ -6,11 +6,11 @@
 import { Allocator, type AllocatorContext } from '../../src/client/allocator.js'
 import { pageWorld } from '../../src/client/page-world.js'
 import { release } from '../../src/client/release.js'
-import type { DeviceView, Target } from '../../src/core/contract.js'
-import { exchange, settle, surplus } from '../../src/core/device.js'
 import { type Failure, fromFailure, type HiloError } from '../../src/core/errors.js'
 import { type Range, total } from '../../src/core/range.js'
-import { type DeviceState, type Exchange, emptyState, type Note } from '../../src/core/state.js'
+import type { DeviceView, Target } from '../../src/device/contract.js'
+import { exchange, settle, surplus } from '../../src/device/device.js'
+import { type DeviceState, type Exchange, emptyState, type Note } from '../../src/device/state.js'
 import { Clock } from './clock.js'
 
 /** What a page at rest holds, and the device's reserve. */

@@ -2,8 +2,8 @@
  * What pages do: they ask their device for numbers, issue them, give them up and go. Every step is
  * the production code, the page's and the device's; what stands here is who calls it when.
  */
-import { exchange, settle } from '../../src/core/device.js'
-import { type LeaseLeft, LeaseQueue } from '../../src/core/page/lease-queue.js'
+import { exchange, settle } from '../../src/device/device.js'
+import { type LeaseLeft, LeaseQueue } from '../../src/device/page/lease-queue.js'
 import {
   answered,
   ask as askDevice,
@@ -15,8 +15,8 @@ import {
   newPage,
   notesToLeave,
   type Page,
-} from '../../src/core/page/page.js'
-import type { Exchange } from '../../src/core/state.js'
+} from '../../src/device/page/page.js'
+import type { Exchange } from '../../src/device/state.js'
 import {
   type Message,
   type OpenPage,

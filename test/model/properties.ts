@@ -1,8 +1,8 @@
 /**
  * What holds in every state: no number has two owners, and none vanishes without a cause.
  */
-import type { DeviceState } from '../../src/core/state.js'
-import { readState } from '../../src/core/stored.js'
+import type { DeviceState } from '../../src/device/state.js'
+import { readState } from '../../src/device/stored.js'
 import { leasesOf } from './page-events.js'
 import { numbersBetween, type OpenPage, type System } from './state.js'
 import { isNewest } from './truth.js'

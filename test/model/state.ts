@@ -2,7 +2,9 @@
  * The whole system as one value: a server, its backup, devices with their pages, and the messages
  * under way. Nothing in it is ever changed: each event makes a new one, which shares most parts.
  */
-import type { Page } from '../../src/core/page/page.js'
+
+import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
+import type { Page } from '../../src/device/page/page.js'
 import {
   type DeviceClaim,
   type DeviceState,
@@ -10,8 +12,7 @@ import {
   type Exchanged,
   emptyState,
   type Note,
-} from '../../src/core/state.js'
-import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
+} from '../../src/device/state.js'
 import { newServer, type Server } from './server.js'
 
 /** How often each event may happen in one history: what makes the number of states finite. */

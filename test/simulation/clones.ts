@@ -3,7 +3,7 @@
  * checker what each may issue.
  */
 import { type Range, size } from '../../src/core/range.js'
-import type { DeviceState } from '../../src/core/state.js'
+import type { DeviceState } from '../../src/device/state.js'
 import { askAtOnce, callApp } from './app.js'
 import { collectionOf } from './claims.js'
 import type { Device } from './device.js'

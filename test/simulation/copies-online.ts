@@ -3,8 +3,8 @@
  * device has. Where a copy of the device has shown that token before, the server has to say so: two
  * copies that are online are told apart by the second claim.
  */
-import { tokenToShow } from '../../src/core/check-in.js'
-import type { DeviceState } from '../../src/core/state.js'
+import { tokenToShow } from '../../src/device/check-in.js'
+import type { DeviceState } from '../../src/device/state.js'
 
 export class CopiesOnline {
   /**

@@ -2,10 +2,10 @@
  * A device's series on its simulated disk. Each step is one strict transaction over one record, so
  * that kills, power cuts, copies and evictions do to it what they do to IndexedDB.
  */
-import type { StoredSeries } from '../../src/consecutive/numbers.js'
-import { NOTHING_STORED, wholeTransaction } from '../../src/consecutive/whole.js'
+import type { StoredSeries } from '../../src/addons/consecutive/numbers.js'
+import { NOTHING_STORED, wholeTransaction } from '../../src/addons/consecutive/whole.js'
 import { HiloError } from '../../src/core/errors.js'
-import type { SeriesStore, SeriesTransaction } from '../../src/core/series-store.js'
+import type { SeriesStore, SeriesTransaction } from '../../src/device/series-store.js'
 import type { Disk } from './disk.js'
 import type { DatabaseHost } from './idb-host.js'
 import { SimTransaction } from './idb-transaction.js'

@@ -3,9 +3,10 @@
  * comes back once more. Then the devices give everything back, or use everything up, which shows a
  * number with two owners. In the end every number is accounted for.
  */
-import { surplus } from '../../src/core/device.js'
+
 import type { HiloError } from '../../src/core/errors.js'
 import type { Range } from '../../src/core/range.js'
+import { surplus } from '../../src/device/device.js'
 import { ID } from './app.js'
 import { settleAll } from './calls.js'
 import type { Device, Page } from './device.js'

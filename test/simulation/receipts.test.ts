@@ -1,7 +1,7 @@
 /** The simulation's check of series notices each fault that must not happen. */
 import { expect, test } from 'vitest'
-import type { SeriesState } from '../../src/consecutive/state.js'
-import type { Link, NumberRow } from '../../src/core/series-store.js'
+import type { SeriesState } from '../../src/addons/consecutive/state.js'
+import type { Link, NumberRow } from '../../src/device/series-store.js'
 import { Receipts } from './receipts.js'
 
 const CURRENT = { letter: 'A', begun: 'a', token: 't', heard: 0 }

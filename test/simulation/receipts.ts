@@ -4,14 +4,14 @@
  * open. A number that two copies of a device both made is reported to one of them.
  */
 
-import { chain } from '../../src/consecutive/chain.js'
-import type { StoredSeries } from '../../src/consecutive/numbers.js'
-import { onlineSeries, seriesServer } from '../../src/consecutive/online.js'
-import { Series } from '../../src/consecutive/series.js'
-import { doubtfulIn } from '../../src/consecutive/state.js'
-import { SeriesStorage } from '../../src/consecutive/storage.js'
+import { chain } from '../../src/addons/consecutive/chain.js'
+import type { StoredSeries } from '../../src/addons/consecutive/numbers.js'
+import { onlineSeries, seriesServer } from '../../src/addons/consecutive/online.js'
+import { Series } from '../../src/addons/consecutive/series.js'
+import { doubtfulIn } from '../../src/addons/consecutive/state.js'
+import { SeriesStorage } from '../../src/addons/consecutive/storage.js'
 import { HiloError } from '../../src/core/errors.js'
-import type { Link, NumberRow } from '../../src/core/series-store.js'
+import type { Link, NumberRow } from '../../src/device/series-store.js'
 import type { Device, Page } from './device.js'
 import { changeStored, DiskSeries, storedSeries } from './disk-series.js'
 import { comeOnline, killBrowser } from './faults.js'

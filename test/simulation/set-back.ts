@@ -3,7 +3,7 @@
  * or a snapshot does, while nobody else has that copy. Tells the checker what the server could know
  * then: what it had heard of must not be issued again.
  */
-import type { DeviceState } from '../../src/core/state.js'
+import type { DeviceState } from '../../src/device/state.js'
 import { askAtOnce } from './app.js'
 import type { Series } from './checker.js'
 import type { Device } from './device.js'

@@ -3,9 +3,10 @@
  * reached, everything healed, everything accounted for. The code under test is the package's own,
  * from the façade down to the server's ledger.
  */
-import type { HiloOptions } from '../../src/core/options.js'
+
 import type { Range } from '../../src/core/range.js'
-import type { DeviceState } from '../../src/core/state.js'
+import type { HiloOptions } from '../../src/device/options.js'
+import type { DeviceState } from '../../src/device/state.js'
 import { BesideCopy } from './beside-copy.js'
 import { Checker, type Known } from './checker.js'
 import { Claims } from './claims.js'

@@ -1,7 +1,7 @@
 /** Checks the state that a device stores with each commit, and tells what has changed in it. */
 import type { Range } from '../../src/core/range.js'
-import type { DeviceState } from '../../src/core/state.js'
-import { readState } from '../../src/core/stored.js'
+import type { DeviceState } from '../../src/device/state.js'
+import { readState } from '../../src/device/stored.js'
 import { claimKey } from './claims.js'
 import { foundOut } from './clones.js'
 import type { Device } from './device.js'

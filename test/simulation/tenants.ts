@@ -2,7 +2,7 @@
  * Two tenants of one app, on one origin: each has a counter of its own, and both counters begin
  * at 1. Only the keys of the two sources tell their ranges on a device apart.
  */
-import type { DeviceState } from '../../src/core/state.js'
+import type { DeviceState } from '../../src/device/state.js'
 
 /** No tenants: an app with one counter. */
 export type Tenant = 'north' | 'south' | ''

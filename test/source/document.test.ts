@@ -1,9 +1,9 @@
 /** documentSource against stores in memory. Real stores are in document-stores.test.ts. */
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Target } from '../../src/core/contract.js'
 import type { Failure } from '../../src/core/errors.js'
-import type { GrantedRange } from '../../src/core/state.js'
+import type { Target } from '../../src/device/contract.js'
+import type { GrantedRange } from '../../src/device/state.js'
 import { type DocumentOptions, documentSource } from '../../src/source/index.js'
 import { newShop, type Shop } from '../support/shop.js'
 

@@ -1,8 +1,8 @@
 /** Ranges from any counter of the app: a hi stands for its ids, and a wrong hi for none. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createHilo } from '../../src/client/create.js'
-import type { Target } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
+import type { Target } from '../../src/device/contract.js'
 import { type NextHiOptions, nextHiSource } from '../../src/source/index.js'
 import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'

@@ -1,7 +1,7 @@
 /** A source of the app's own, which may answer anything: what is no grant never becomes an id. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { HiloSource } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
+import type { HiloSource } from '../../src/device/contract.js'
 import { newShop, type Shop } from '../support/shop.js'
 
 let shop: Shop

@@ -2,7 +2,7 @@
  * The published contract suite in this project's own test runner, and changes to try a store with.
  */
 import { test } from 'vitest'
-import { type DeviceState, emptyState } from '../../src/core/state.js'
+import { type DeviceState, emptyState } from '../../src/device/state.js'
 import type { DeviceStore, StoreKey } from '../../src/store/store.js'
 import { type StoreBench, storeChecks } from '../../src/store/testing.js'
 

@@ -4,9 +4,9 @@
  */
 import { forceCloseDatabase, IDBDatabase, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { seriesInIndexedDb } from '../../src/consecutive/indexeddb.js'
-import type { NumberRow, SeriesStore } from '../../src/core/series-store.js'
-import { emptyState, type LeaseNote } from '../../src/core/state.js'
+import { seriesInIndexedDb } from '../../src/addons/consecutive/indexeddb.js'
+import type { NumberRow, SeriesStore } from '../../src/device/series-store.js'
+import { emptyState, type LeaseNote } from '../../src/device/state.js'
 import { Database } from '../../src/store/database.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import type { StoreKey } from '../../src/store/store.js'

@@ -1,6 +1,6 @@
 /** IndexedDB that opens late: what was in memory moves there once, and nothing is in both. */
 import { afterEach, expect, test, vi } from 'vitest'
-import { type DeviceState, emptyState } from '../../src/core/state.js'
+import { type DeviceState, emptyState } from '../../src/device/state.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { LateStore } from '../../src/store/late.js'
 import { eventually } from '../support/eventually.js'

@@ -1,8 +1,8 @@
 /** The store in memory. */
 import { describe, expect, test } from 'vitest'
+import { type TestDevice, TestSeries } from '../../src/addons/testing/series.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import type { StoreKey } from '../../src/store/store.js'
-import { type TestDevice, TestSeries } from '../../src/testing/series.js'
 import { runStoreContract } from './contract.js'
 
 describe('MemoryStore', () => {

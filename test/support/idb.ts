@@ -4,8 +4,8 @@
  */
 import 'fake-indexeddb/auto'
 import { vi } from 'vitest'
-import { NOTES_STORE } from '../../src/core/page-exit.js'
-import type { LeaseNote } from '../../src/core/state.js'
+import { NOTES_STORE } from '../../src/device/page-exit.js'
+import type { LeaseNote } from '../../src/device/state.js'
 import type { StoreKey } from '../../src/store/store.js'
 
 let databases = 0

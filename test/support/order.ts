@@ -19,9 +19,9 @@ const LONGEST = [
   'server/test/crash.test.ts',
   'test/model/one-page.test.ts',
   'test/processes/processes.test.ts',
-  'server/test/region/kills.test.ts',
-  'server/test/durable-object/ledger.test.ts',
-  'server/test/region/etcd.test.ts',
+  'server/test/addons/region/kills.test.ts',
+  'server/test/addons/durable-object/ledger.test.ts',
+  'server/test/addons/region/etcd.test.ts',
   'server/test/pgbouncer.test.ts',
 ]
 

@@ -13,7 +13,7 @@ export const isFull = Boolean(process.env.CI) && process.env.CI !== 'false'
  */
 const NOT_IN_BRIEF = [
   'server/test/!(access|crash|fuzz|*-routes|ledger-property|sqlite-ledger).test.ts',
-  'server/test/{durable-object,orm,region}/**',
+  'server/test/addons/**',
   'test/browser/!(crashes|ids).test.ts',
   'test/{docs,package,processes}/**',
   'test/simulation/!(simulation).test.ts',

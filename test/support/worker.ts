@@ -1,6 +1,6 @@
 /** A worker in a test: a message channel whose other end acts as a worker, or fails as one. */
 import { expose } from 'comlink'
-import type { Owner } from '../../src/core/contract.js'
+import type { Owner } from '../../src/device/contract.js'
 
 export class FakeWorker extends EventTarget {
   isTerminated = false

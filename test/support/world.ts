@@ -2,19 +2,20 @@
  * The owner's world in a test: the test moves its clock and chooses its server's answers, and every
  * request is recorded.
  */
-import type { Answer, DeviceView, Owner, OwnerConfig, Target } from '../../src/core/contract.js'
+
 import { type Failure, HiloError } from '../../src/core/errors.js'
-import { nameOf } from '../../src/core/page-exit.js'
 import type { Range } from '../../src/core/range.js'
-import type { ReturnedPiece } from '../../src/core/requests.js'
+import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
+import type { Answer, DeviceView, Owner, OwnerConfig, Target } from '../../src/device/contract.js'
+import { nameOf } from '../../src/device/page-exit.js'
+import type { ReturnedPiece } from '../../src/device/requests.js'
 import type {
   DeviceClaim,
   DeviceState,
   Exchange,
   Exchanged,
   GrantedRange,
-} from '../../src/core/state.js'
-import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
+} from '../../src/device/state.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import type { Change, DeviceStore, StoreKey } from '../../src/store/store.js'
 import { createOwner } from '../../src/worker/owner.js'

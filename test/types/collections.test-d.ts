@@ -1,7 +1,7 @@
 /** Collections that are listed in the options are the only names that a typed Hilo takes. */
 import { expectTypeOf } from 'vitest'
+import { useHiloStatus } from '../../src/addons/react.js'
 import { createHilo, type Hilo, type HiloOptions } from '../../src/index.js'
-import { useHiloStatus } from '../../src/react.js'
 import { createHilo as createHiloInWorker } from '../../src/worker/index.js'
 
 class Invoice {}

@@ -9,7 +9,7 @@ import {
   type NumberRange,
   type ReportedRange,
   type SeriesReport,
-} from '../../src/consecutive/index.js'
+} from '../../src/addons/consecutive/index.js'
 import { createHilo } from '../../src/index.js'
 
 export const typed = () => {

@@ -4,6 +4,11 @@
  */
 import { expectTypeOf } from 'vitest'
 import {
+  findCollectionName,
+  ravenConventions,
+  transformCollectionName,
+} from '../../src/addons/raven.js'
+import {
   type Activity,
   type ActivityKind,
   type Batch,
@@ -26,7 +31,6 @@ import {
   type Numbers,
   type StorageKind,
 } from '../../src/index.js'
-import { findCollectionName, ravenConventions, transformCollectionName } from '../../src/raven.js'
 
 class Order {
   readonly items: string[]

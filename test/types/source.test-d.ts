@@ -1,5 +1,6 @@
 /** The public types of `offline-hilo/source` and `offline-hilo/textbook`. */
 import { expectTypeOf } from 'vitest'
+import { type HiLoGeneratorOptions, hiLoGenerator } from '../../src/addons/textbook.js'
 import {
   createHilo,
   type Hilo,
@@ -13,7 +14,6 @@ import {
   type NextHiOptions,
   nextHiSource,
 } from '../../src/source/index.js'
-import { type HiLoGeneratorOptions, hiLoGenerator } from '../../src/textbook.js'
 
 expectTypeOf(nextHiSource).parameter(0).toEqualTypeOf<NextHiOptions>()
 expectTypeOf(nextHiSource).returns.toEqualTypeOf<HiloSource>()

@@ -1,13 +1,13 @@
 /** The public types of `offline-hilo/testing`. */
 import { expectTypeOf } from 'vitest'
-import { type Consecutive, consecutive } from '../../src/consecutive/index.js'
-import type { Hilo, HiloOptions } from '../../src/index.js'
+import { type Consecutive, consecutive } from '../../src/addons/consecutive/index.js'
 import {
   createHilo,
   createTestHilo,
   type TestHilo,
   type TestSwitches,
-} from '../../src/testing/index.js'
+} from '../../src/addons/testing/index.js'
+import type { Hilo, HiloOptions } from '../../src/index.js'
 
 expectTypeOf(createTestHilo).parameter(0).toEqualTypeOf<HiloOptions | undefined>()
 expectTypeOf(createHilo).toEqualTypeOf<typeof createTestHilo>()

@@ -1,7 +1,7 @@
 /** When the owner checks in, and what it does with the answer. */
 import { describe, expect, test, vi } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
-import { emptyState } from '../../src/core/state.js'
+import { emptyState } from '../../src/device/state.js'
 import { PAGE_ANSWER_MS } from '../../src/worker/tabs.js'
 import { range } from '../support/ranges.js'
 import {

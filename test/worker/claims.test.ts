@@ -1,7 +1,7 @@
 /** The owner’s claims: stored before they are sent, repeated as they were, added once. */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
-import { emptyState } from '../../src/core/state.js'
+import { emptyState } from '../../src/device/state.js'
 import {
   DiskStore,
   exchangeOf,

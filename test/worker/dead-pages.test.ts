@@ -1,6 +1,6 @@
 /** Which pages are taken for dead, with timers that the test moves. */
 import { expect, test } from 'vitest'
-import { newBackground } from '../../src/core/background.js'
+import { newBackground } from '../../src/device/background.js'
 import type { OwnerContext } from '../../src/worker/context.js'
 import { DeadPages } from '../../src/worker/dead-pages.js'
 import { flush } from '../support/world.js'

@@ -3,10 +3,10 @@
  * whom it tells.
  */
 import { describe, expect, test } from 'vitest'
-import type { DeviceView, Target } from '../../src/core/contract.js'
 import { HiloError } from '../../src/core/errors.js'
-import { nameOf } from '../../src/core/page-exit.js'
-import { emptyState } from '../../src/core/state.js'
+import type { DeviceView, Target } from '../../src/device/contract.js'
+import { nameOf } from '../../src/device/page-exit.js'
+import { emptyState } from '../../src/device/state.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import type { Change, StoreKey } from '../../src/store/store.js'
 import { range } from '../support/ranges.js'

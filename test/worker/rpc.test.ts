@@ -1,9 +1,9 @@
 /** Page and owner across a message channel, as between a page and its worker. */
 import { expose, proxy, type Remote, releaseProxy, wrap } from 'comlink'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { DeviceView, Owner } from '../../src/core/contract.js'
 import { fromFailure, HiloError } from '../../src/core/errors.js'
-import type { DeviceState } from '../../src/core/state.js'
+import type { DeviceView, Owner } from '../../src/device/contract.js'
+import type { DeviceState } from '../../src/device/state.js'
 import { createOwner } from '../../src/worker/owner.js'
 import type { World } from '../../src/worker/world.js'
 import { config, exchangeOf, FakeWorld, failureOf, must, target } from '../support/world.js'

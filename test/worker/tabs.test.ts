@@ -3,7 +3,7 @@
  * for.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { emptyState, type Note } from '../../src/core/state.js'
+import { emptyState, type Note } from '../../src/device/state.js'
 import type { Change, StoreKey } from '../../src/store/store.js'
 import { openTabs, type Tabs, type TabsCallbacks } from '../../src/worker/tabs.js'
 import { newName } from '../support/idb.js'

@@ -1,11 +1,11 @@
 /** What happens where a transition of the device's state is wrong, whatever transition that is. */
 import { expect, test, vi } from 'vitest'
-import type { exchange } from '../../src/core/device.js'
-import { emptyState } from '../../src/core/state.js'
+import type { exchange } from '../../src/device/device.js'
+import { emptyState } from '../../src/device/state.js'
 import { range } from '../support/ranges.js'
 import { exchangeOf, FakeSource, FakeWorld, failureOf, ownerIn, target } from '../support/world.js'
 
-vi.mock('../../src/core/device.js', async (original) => ({
+vi.mock('../../src/device/device.js', async (original) => ({
   ...(await original<object>()),
   /** It leases the first range, and leaves it free for the next page. */
   exchange: ((state, { id, page }) => {

@@ -3,7 +3,7 @@
  * they end. “Why it cannot duplicate” lists them.
  */
 import { expect, test } from 'vitest'
-import type { Owner } from '../../src/core/contract.js'
+import type { Owner } from '../../src/device/contract.js'
 import {
   FakeSource,
   FakeWorld,

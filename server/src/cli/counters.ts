@@ -4,16 +4,16 @@ import {
   type Bound,
   collectionsSetting,
   refuseWithoutPostgres,
-} from '../bound/collections-setting.js'
-import { idsOf, lastValue, valueAbove } from '../bound/orm/blocks.js'
-import { highestIn, shapeProblems } from '../bound/orm/checks.js'
+} from '../addons/bound/collections-setting.js'
+import { idsOf, lastValue, valueAbove } from '../addons/bound/orm/blocks.js'
+import { highestIn, shapeProblems } from '../addons/bound/orm/checks.js'
 import {
   type Counter,
   type IdColumn,
   idColumn,
   isSequence,
   type Relation,
-} from '../bound/orm/counter-options.js'
+} from '../addons/bound/orm/counter-options.js'
 import {
   descriptionOf,
   firstValue,
@@ -22,7 +22,7 @@ import {
   nameOf,
   nextValue,
   raiseStatement,
-} from '../bound/orm/counter-statements.js'
+} from '../addons/bound/orm/counter-statements.js'
 import {
   examine,
   explained,
@@ -31,19 +31,24 @@ import {
   highWaterOf,
   isRememberedOtherwise,
   rememberBinding,
-} from '../bound/orm/orm-counters.js'
-import { findColumns, findCounter } from '../bound/orm/relations.js'
-import { columnsOf, forgetProof, isProven, proveCommand } from '../bound/orm/remembered-proof.js'
-import { nameOfColumn } from '../bound/orm/used-ids.js'
-import { openRaven } from '../bound/raven/cluster.js'
+} from '../addons/bound/orm/orm-counters.js'
+import { findColumns, findCounter } from '../addons/bound/orm/relations.js'
+import {
+  columnsOf,
+  forgetProof,
+  isProven,
+  proveCommand,
+} from '../addons/bound/orm/remembered-proof.js'
+import { nameOfColumn } from '../addons/bound/orm/used-ids.js'
+import { openRaven } from '../addons/bound/raven/cluster.js'
+import { openPool, type PostgresPool } from '../addons/postgres/pool.js'
+import { findSchemas } from '../addons/postgres/schemas.js'
+import { refuseStandby } from '../addons/postgres/upgrade.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { checked } from '../ledger/options.js'
 import { toSpans } from '../ledger/stock.js'
-import { openPool, type PostgresPool } from '../postgres/pool.js'
-import { findSchemas } from '../postgres/schemas.js'
-import { refuseStandby } from '../postgres/upgrade.js'
 import type { ServeOptions } from '../serve.js'
 
 /**

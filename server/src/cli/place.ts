@@ -4,8 +4,8 @@
  */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { placeOf } from '../addons/postgres/place.js'
 import { DEFAULT_DATA_DIR, openLedger } from '../open-ledger.js'
-import { placeOf } from '../postgres/place.js'
 import type { ServeOptions } from '../serve.js'
 import { ledgerCommand, withSettings } from './flags.js'
 
@@ -24,8 +24,8 @@ export async function versionAt({
     const { readSqliteVersion } = await import('../sqlite/store.js')
     return readSqliteVersion(dataDir)
   }
-  const { openPool } = await import('../postgres/pool.js')
-  const { readPostgresVersion } = await import('../postgres/upgrade.js')
+  const { openPool } = await import('../addons/postgres/pool.js')
+  const { readPostgresVersion } = await import('../addons/postgres/upgrade.js')
   const pool = openPool(databaseUrl)
   try {
     return await readPostgresVersion(pool)

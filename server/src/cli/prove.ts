@@ -3,20 +3,26 @@
  * records, and has the ledger remember that they are as configured. It takes nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Bound } from '../bound/collections-setting.js'
-import { firstOf } from '../bound/orm/blocks.js'
-import { alternativesTo, idProblems, shapeProblems } from '../bound/orm/checks.js'
-import type { Counter } from '../bound/orm/counter-options.js'
-import { descriptionOf, nameOf, nextValue } from '../bound/orm/counter-statements.js'
-import { explained } from '../bound/orm/orm-counters.js'
-import { BLOCKS_NEEDED, isContradicted, isProved, type Look, watch } from '../bound/orm/proof.js'
-import { findCounter } from '../bound/orm/relations.js'
-import { columnsOf, proveCommand, rememberProof } from '../bound/orm/remembered-proof.js'
-import { quoted } from '../bound/orm/sql-text.js'
+import type { Bound } from '../addons/bound/collections-setting.js'
+import { firstOf } from '../addons/bound/orm/blocks.js'
+import { alternativesTo, idProblems, shapeProblems } from '../addons/bound/orm/checks.js'
+import type { Counter } from '../addons/bound/orm/counter-options.js'
+import { descriptionOf, nameOf, nextValue } from '../addons/bound/orm/counter-statements.js'
+import { explained } from '../addons/bound/orm/orm-counters.js'
+import {
+  BLOCKS_NEEDED,
+  isContradicted,
+  isProved,
+  type Look,
+  watch,
+} from '../addons/bound/orm/proof.js'
+import { findCounter } from '../addons/bound/orm/relations.js'
+import { columnsOf, proveCommand, rememberProof } from '../addons/bound/orm/remembered-proof.js'
+import { quoted } from '../addons/bound/orm/sql-text.js'
+import { findSchemas } from '../addons/postgres/schemas.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
-import { findSchemas } from '../postgres/schemas.js'
 import type { ServeOptions } from '../serve.js'
 import { boundCollections, withPool } from './counters.js'
 

@@ -7,9 +7,9 @@
 import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
+import { placeOf } from '../addons/postgres/place.js'
 import type { ScopedToken } from '../http/tokens.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
-import { placeOf } from '../postgres/place.js'
 import type { Settings } from '../settings.js'
 import { SQLITE_FILE } from '../sql/schema.js'
 

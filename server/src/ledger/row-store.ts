@@ -11,7 +11,7 @@
  * - A new grant that meets another grant of its collection (`meets`) fails the change with
  *   `CounterWentBack`, and nothing happened.
  */
-import type { DeviceStore } from '../../../src/core/device-store.js'
+import type { DeviceStore } from '../../../src/device/device-store.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
 import type { Secrets } from './grant-token.js'
 import type {

@@ -3,7 +3,7 @@
  * change is a transaction of its own, which keeps the row locked, and is on disk before its promise
  * resolves.
  */
-import type { DeviceStore, StoreKey } from '../../../src/core/device-store.js'
+import type { DeviceStore, StoreKey } from '../../../src/device/device-store.js'
 import { adding, finding, type SqlConnection, statement } from './statements.js'
 import { DEVICES, type DeviceRow } from './tables.js'
 

@@ -4,10 +4,10 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isInstalled, unlessInstalled } from '../../../test/support/peers.js'
-import type { CounterOptions } from '../../src/bound/orm/counter-options.js'
+import type { CounterOptions } from '../../src/addons/bound/orm/counter-options.js'
 import { check } from '../../src/cli/counters.js'
 import { openLedger } from '../../src/index.js'
-import { proveBeside } from '../orm/proving.js'
+import { proveBeside } from '../addons/orm/proving.js'
 import { newDatabase } from '../postgres.js'
 import { BLOCK, CASES, IDS, onSequence, WRONG } from './hibernate-cases.js'
 import { compileHibernate, hibernateCommand } from './hibernate-command.js'

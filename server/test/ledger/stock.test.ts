@@ -1,6 +1,6 @@
 /**
- * The number line of a bound collection. What ledgers make of it is in orm/bound-ledger.test.ts and
- * upstream.test.ts.
+ * The number line of a bound collection. What ledgers make of it is in
+ * addons/orm/bound-ledger.test.ts and upstream.test.ts.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

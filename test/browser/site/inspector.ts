@@ -2,9 +2,9 @@
  * A page with the inspector on it, and `hilo` made from the options in its address. A test gives
  * the inspector its `hilo`. Also has what tests ask of the inspector.
  */
-import { consecutive } from '../../../src/consecutive/index.js'
+import { consecutive } from '../../../src/addons/consecutive/index.js'
 import { createHilo, type HiloOptions } from '../../../src/index.js'
-import '../../../src/inspector/index.js'
+import '../../../src/addons/inspector/index.js'
 
 const element = () => document.querySelector('hilo-inspector')!
 

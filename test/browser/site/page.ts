@@ -2,7 +2,7 @@
  * The page under test: an app with `hilo` made from the options in its address, and `createHilo`
  * and `consecutive` for more.
  */
-import { consecutive } from '../../../src/consecutive/index.js'
+import { consecutive } from '../../../src/addons/consecutive/index.js'
 import { createHilo, type Hilo, type HiloOptions } from '../../../src/index.js'
 import { documentSource } from '../../../src/source/index.js'
 

@@ -1,0 +1,60 @@
+/** The setting `counters`: an app's own functions that take blocks of numbers, checked. */
+import { z } from 'zod'
+import type { CollectionKey } from '../../../ledger/ledger.js'
+import { type Checks, databaseName } from '../../../ledger/options.js'
+
+/**
+ * What the number means that `nextHi` gives. `block`: the block's place, as in the textbook. Block
+ * 0 begins at 0, block 1 at `blockSize`. `first` and `last`: the first or the last number of the
+ * block.
+ */
+export type HiMeaning = 'block' | 'first' | 'last'
+
+/** What `nextHi` is told. */
+export interface HiCall extends CollectionKey {
+  /** Is aborted when the server waits no longer. */
+  signal: AbortSignal
+}
+
+/** A counter that the server reaches by a function of the app. */
+export interface CounterHook {
+  /**
+   * Takes the next block from the counter for good, and gives its number. What it took and could
+   * not give is a gap. The server waits five seconds.
+   */
+  nextHi(call: HiCall): number | bigint | PromiseLike<number | bigint>
+  /** Numbers of a block, the same for everybody who takes from the counter: 1 to 2^30. */
+  blockSize: number
+  /** Default `block`. */
+  hiIs?: HiMeaning | undefined
+}
+
+/** By database, then by collection. */
+export type CounterHooks = Readonly<Record<string, Readonly<Record<string, CounterHook>>>>
+
+const MOST_PER_BLOCK = 2 ** 30
+
+const FORM =
+  'has to be a function with its size under database and collection, as in ' +
+  '{Shop: {orders: {nextHi: async () => …, blockSize: 100}}}'
+
+const hook = z.strictObject(
+  {
+    nextHi: z.custom<CounterHook['nextHi']>(
+      (value) => typeof value === 'function',
+      'has to be a function that takes a block and gives its number',
+    ),
+    blockSize: z
+      .int()
+      .min(1, 'has to be at least 1')
+      .max(MOST_PER_BLOCK, `has to be at most ${MOST_PER_BLOCK}`),
+    hiIs: z
+      .enum(['block', 'first', 'last'], "has to be 'block', 'first' or 'last'")
+      .default('block'),
+  } satisfies Checks<CounterHook>,
+  { error: (issue) => (issue.code === 'invalid_type' ? FORM : undefined) },
+)
+
+export const counterHooks = z.record(databaseName, z.record(z.string().min(1), hook))
+
+export type Hook = z.output<typeof hook>

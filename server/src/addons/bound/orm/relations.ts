@@ -1,0 +1,88 @@
+/**
+ * Finds the tables and sequences that a configuration names. Guarantees that each is found once,
+ * when the process starts, and has the same schema in every statement from then on: what another
+ * schema of the path gets later is another counter.
+ */
+import type { Query } from '../../../ledger/counter-port.js'
+import { CounterUnusable } from '../../../ledger/errors.js'
+import {
+  type Binding,
+  type Counter,
+  type IdColumn,
+  isSequence,
+  type Relation,
+} from './counter-options.js'
+
+/** Not among temporary tables, which are others in each session. */
+// guard: H31 a counter is named with its schema
+const FIND = `
+  SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) AS name
+  FROM pg_catalog.unnest($1::text[]) WITH ORDINALITY AS path (schema, place)
+  JOIN pg_catalog.pg_namespace n ON n.nspname = path.schema
+  JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid
+  WHERE c.relname = $2 AND c.relpersistence <> 't' ORDER BY path.place LIMIT 1`
+
+/**
+ * @param path schemas where a name without one is looked for
+ * @param name `table` or `schema.table`
+ */
+export async function findRelation(
+  query: Query,
+  path: readonly string[],
+  name: string,
+): Promise<Relation | undefined> {
+  const dot = name.lastIndexOf('.')
+  const schemas = dot < 0 ? path : [name.slice(0, dot)]
+  const [found] = await query<{ name: Relation }>(FIND, [schemas, name.slice(dot + 1)])
+  return found?.name
+}
+
+/** @throws CounterUnusable when there is none */
+async function mustFind(
+  query: Query,
+  path: readonly string[],
+  kind: 'sequence' | 'table',
+  name: string,
+): Promise<Relation> {
+  const found = await findRelation(query, path, name)
+  if (found !== undefined) return found
+  const folded = name.toLowerCase()
+  const other = folded === name ? undefined : await findRelation(query, path, folded)
+  throw new CounterUnusable(
+    `There is no ${kind} ${name} in this database. ${
+      other === undefined
+        ? 'Correct the name (schema.name, where it is not in the search path), or let the back ' +
+          'end create it first.'
+        : `There is ${folded}: PostgreSQL folds names that were created without quotes. ` +
+          'Write it so.'
+    }`,
+  )
+}
+
+/** @throws CounterUnusable when a table is not there */
+export async function findColumns(
+  query: Query,
+  path: readonly string[],
+  columns: readonly IdColumn[],
+): Promise<IdColumn<Relation>[]> {
+  const found: IdColumn<Relation>[] = []
+  for (const { table, column } of columns)
+    found.push({ table: await mustFind(query, path, 'table', table), column })
+  return found
+}
+
+/** @throws CounterUnusable when a table or sequence of the binding is not there */
+export async function findCounter(
+  query: Query,
+  path: readonly string[],
+  binding: Binding,
+): Promise<Counter> {
+  const { place, ids } = binding
+  return {
+    ...binding,
+    place: isSequence(place)
+      ? { sequence: await mustFind(query, path, 'sequence', place.sequence) }
+      : { ...place, table: await mustFind(query, path, 'table', place.table) },
+    ids: await findColumns(query, path, ids),
+  }
+}

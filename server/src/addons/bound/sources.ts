@@ -1,0 +1,33 @@
+/**
+ * A ledger in which some collections get their numbers from elsewhere, in steps of their own: from
+ * a RavenDB, or by a function of the app. Guarantees that numbers are in the ledger before any of
+ * them is granted.
+ */
+import { bindingKey } from '../../ledger/collections.js'
+import type { Ledger } from '../../ledger/ledger.js'
+import { type BoundSource, refilled } from '../upstream/refill.js'
+import type { Bindings } from './collections-setting.js'
+import { hookSource } from './hook/source.js'
+import { ravenSource } from './raven/source.js'
+
+/** @throws Error when an upstream refuses this server. One that is down may come later */
+export async function withSources(ledger: Ledger, bindings: Bindings): Promise<Ledger> {
+  const sources = new Map<string, BoundSource>()
+  for (const [key, bound] of bindings)
+    if (bound.authority === 'upstream') sources.set(key, await ravenSource(ledger, bound))
+    else if (bound.authority === 'hook') sources.set(key, hookSource(bound, bound.hook))
+  if (sources.size === 0) return ledger
+  return {
+    ...ledger,
+    claim: (claims) =>
+      refilled(ledger.claim, claims, (key, short, max) =>
+        sources.get(bindingKey(key))!.take(short, max),
+      ),
+    async close() {
+      // If an upstream is gone, closing goes on: what is in the ledger is granted after the next
+      // start.
+      await Promise.allSettled([...sources.values()].map((source) => source.close()))
+      await ledger.close()
+    },
+  }
+}

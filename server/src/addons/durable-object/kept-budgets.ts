@@ -1,0 +1,41 @@
+/**
+ * What tokens may still use, kept in the object's storage: an object forgets its memory after some
+ * seconds without a request, and a token that pauses would have a whole budget again. Guarantees
+ * that what a commit cost is on disk with it. A request that writes nothing is kept with the next
+ * commit.
+ */
+import type { KeptBudgets, Left } from '../../http/budgets.js'
+import { putSetting, type Setting } from '../../sql/meta.js'
+import { type Run, SQLITE, statement } from '../../sql/statements.js'
+
+export interface StoredBudgets extends KeptBudgets {
+  /** In the transaction of a commit. */
+  write(): void
+  /** That transaction was committed. */
+  written(): void
+}
+
+/** In `hilo_meta`, with the name of the token behind it. The value is JSON. */
+const KEY = 'budget:'
+const READ = `SELECT key AS "key", value AS "value" FROM ${SQLITE.schema}.hilo_meta
+  WHERE key LIKE '${KEY}%'`
+
+export function storedBudgets(run: Run): StoredBudgets {
+  const changed = new Map<string, Left>()
+  return {
+    read: () =>
+      new Map(
+        (run(statement(READ)) as Setting[]).map(({ key, value }) => [
+          key.slice(KEY.length),
+          JSON.parse(value),
+        ]),
+      ),
+    changed: (token, left) => void changed.set(token, left),
+    write() {
+      // guard: H26 an object that rests forgets no budget
+      for (const [token, left] of changed)
+        run(statement(putSetting(SQLITE.schema), KEY + token, JSON.stringify(left)))
+    },
+    written: () => changed.clear(),
+  }
+}

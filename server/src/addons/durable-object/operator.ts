@@ -1,0 +1,79 @@
+/**
+ * What an operator does by `POST /operator/<database>/<what>` with a JSON body: the commands of the
+ * other servers, which need a file or a connection. Guarantees that nothing is done without the
+ * operator's token.
+ */
+import type { z } from 'zod'
+import { answer } from '../../http/messages.js'
+import {
+  OPERATED,
+  OPERATED_METHODS,
+  type OperatedMethod,
+  pathOfMethod,
+} from '../../http/operated.js'
+import { badRequest, forbidden, noRoute, pathOf } from '../../http/refusals.js'
+import { tokenFinder } from '../../http/tokens.js'
+import { checked } from '../../ledger/options.js'
+import type { HiloDatabase } from './database.js'
+
+const OPERATOR_PATH = /^\/operator\/([^/]+)\/([a-z-]+)$/
+
+export interface OperatorRequest {
+  database: string
+  run(object: HiloDatabase): Promise<Response>
+}
+
+/**
+ * Undefined: it is no request of an operator.
+ * @throws Refusal
+ */
+export async function operatorRequest(
+  request: Request,
+  token: string | undefined,
+): Promise<OperatorRequest | undefined> {
+  const [, name, what] = OPERATOR_PATH.exec(new URL(request.url).pathname) ?? []
+  if (token === undefined || name === undefined || what === undefined) return undefined
+  // guard: H26 an operator shows a token
+  if (!tokenFinder([token])(request.headers))
+    throw forbidden('no-token', "Forbidden: send 'Authorization: Bearer <operator token>'.")
+  const method = OPERATED_METHODS.find((each) => pathOfMethod(each) === what)
+  if (!method || request.method !== 'POST') throw noRoute(request.method, pathOf(request.url))
+  const body: unknown = await request.json().catch(() => ({}))
+  const database = decoded(name)
+  return {
+    database,
+    run: async (object) => answer((await run(object, method, database, body).catch(refused)) ?? {}),
+  }
+}
+
+async function run(
+  object: HiloDatabase,
+  method: OperatedMethod,
+  database: string,
+  body: unknown,
+): Promise<unknown> {
+  const given = { ...readBody(OPERATED[method], body), database }
+  return object[method]((method === 'series' ? database : given) as never)
+}
+
+/** @throws Refusal */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    throw badRequest('The name of the database is not encoded as in a URL.')
+  }
+}
+
+/** @throws Refusal for what the ledger calls a mistake, otherwise the error */
+function refused(error: unknown): never {
+  throw error instanceof RangeError ? badRequest(error.message) : error
+}
+
+function readBody<T>(schema: z.ZodType<T>, given: unknown): T {
+  try {
+    return checked(schema, given, 'The request')
+  } catch (error) {
+    throw badRequest((error as Error).message)
+  }
+}

@@ -1,0 +1,75 @@
+/** The options of `createHiloWorker`. */
+import { z } from 'zod'
+import type { HandlerLimits, HandlerOptions } from '../../http/options.js'
+import type { LedgerLimits } from '../../ledger/ledger.js'
+import {
+  type Checks,
+  checked,
+  databaseName,
+  type Given,
+  ledgerLimits,
+  parted,
+  secrets,
+} from '../../ledger/options.js'
+import { DEFAULT_HORIZON_DAYS, horizon } from '../../ledger/prune.js'
+
+export interface HiloWorkerOptions
+  extends Omit<HandlerOptions, 'ledger' | 'databases' | 'limits' | 'isReady' | 'host'> {
+  /** The databases that exist. Each is an object; no other name makes one. */
+  databases: readonly string[]
+  /**
+   * Makes the ledger in an object that has none: in production for one deployment, by hand. Default
+   * false: an empty object is refused, because a new ledger begins at 1.
+   */
+  create?: boolean | undefined
+  /**
+   * Who sends it as `Authorization: Bearer …` may use `/operator/<database>/…`. At least 16
+   * characters. Default: the Worker has no such route.
+   */
+  operatorToken?: string | undefined
+  /** As for `serve`. Default 400 days. */
+  horizon?: number | undefined
+  /** As for `openLedger`. */
+  secrets?: readonly string[] | undefined
+  limits?: Given<LedgerLimits & HandlerLimits> | undefined
+}
+
+/** Without those that the handler checks. */
+type Own = Omit<HiloWorkerOptions, Exclude<keyof HandlerOptions, 'databases'>>
+
+const own = z.object({
+  databases: z.array(databaseName).min(1, 'is empty: list the databases, as in ["Shop"]'),
+  create: z.boolean().default(false),
+  operatorToken: z.string().min(16, 'has to have at least 16 characters').optional(),
+  horizon: horizon.default(DEFAULT_HORIZON_DAYS),
+  secrets: secrets.optional(),
+} satisfies Checks<Own>)
+
+type Checked = z.output<typeof own> & {
+  ledgerLimits: LedgerLimits
+  /** The handler checks them itself. */
+  handler: Omit<HandlerOptions, 'ledger'>
+}
+
+/** @throws Error that names the option and the fix */
+export function checkWorkerOptions(options: HiloWorkerOptions): Checked {
+  const {
+    databases,
+    create,
+    operatorToken,
+    limits = {},
+    horizon,
+    secrets: outside,
+    ...rest
+  } = options
+  const given = { databases, create, operatorToken, horizon, secrets: outside }
+  const mine = checked(own, given, 'createHiloWorker')
+  const { ledgerLimits: ofLedger, handlerLimits } = parted(limits)
+  return {
+    ...mine,
+    ledgerLimits: checked(ledgerLimits, ofLedger, 'createHiloWorker', (path) =>
+      ['limits', ...path].join('.'),
+    ),
+    handler: { ...rest, databases: mine.databases, limits: handlerLimits },
+  }
+}

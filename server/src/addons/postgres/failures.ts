@@ -1,0 +1,52 @@
+/**
+ * What a failure of PostgreSQL means. Guarantees that only failures of the database's state, or of
+ * the connection to it, count as unavailable. A mistake in this program does not.
+ */
+import pg from 'pg'
+import { LedgerUnavailable, RowLocked, reasonOf } from '../../ledger/errors.js'
+
+/**
+ * Classes of SQLSTATE that speak of the database's state, not of our statements: connection,
+ * rollback, resources, operator, system; a lock, read-only.
+ */
+const UNAVAILABLE = /^(08|40|53|55P03|57|58|25006|XX)/
+
+const SERIALIZATION_FAILURE = '40001'
+const DEADLOCK_DETECTED = '40P01'
+const READ_ONLY = '25006'
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/** PostgreSQL confirmed a commit, and warned about it. */
+export class OutcomeUnknown extends LedgerUnavailable {}
+
+/** The transaction was undone as a whole, and may succeed when it is tried again at once. */
+export const mayRetry = (error: unknown): boolean =>
+  [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, READ_ONLY].includes(codeOf(error) ?? '')
+
+/** The connection is broken or silent, or leads to a server that cannot grant. */
+export const isOfItsServer = (error: unknown): boolean =>
+  error instanceof LedgerUnavailable || codeOf(error) === READ_ONLY
+
+/**
+ * The error of a failed connect or send. An answer of PostgreSQL, and a mistake of ours such as a
+ * parameter that cannot be sent, stay as they are. Any other error is one of the connection.
+ */
+export function connectionFailure(error: unknown): unknown {
+  const isMistake = error instanceof TypeError || error instanceof RangeError
+  if (error instanceof pg.DatabaseError || error instanceof LedgerUnavailable || isMistake)
+    return error
+  const what = `The database cannot be reached, or does not answer: ${reasonOf(error)}.`
+  const advice = 'Check that PostgreSQL runs, and its address (DATABASE_URL).'
+  return new LedgerUnavailable(`${what} ${advice}`, { cause: error })
+}
+
+/** The error of a failed transaction, for the callers of the pool. */
+export const transactionFailure = (error: unknown): unknown =>
+  error instanceof pg.DatabaseError && UNAVAILABLE.test(error.code!) ? unavailable(error) : error
+
+function unavailable(cause: unknown): LedgerUnavailable {
+  const Failure = codeOf(cause) === LOCK_NOT_AVAILABLE ? RowLocked : LedgerUnavailable
+  return new Failure(`PostgreSQL did not do it: ${reasonOf(cause)}.`, { cause })
+}
+
+const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code

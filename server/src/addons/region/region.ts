@@ -1,0 +1,304 @@
+/**
+ * A region: a ledger whose numbers all come from another authority, its root. Towards it the region
+ * is a device, with a device's state, claims and check-ins. Guarantees that a number has left the
+ * region's device for good before its ledger grants it, and that a copy of a region drops what it
+ * holds.
+ */
+import { randomUUID } from 'node:crypto'
+import type { OwnerCallbacks, Target } from '../../../../src/device/contract.js'
+import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
+import { type DeviceState, emptyState } from '../../../../src/device/state.js'
+import type { Source } from '../../../../src/source/source.js'
+import { createOwner } from '../../../../src/worker/owner.js'
+import type { World } from '../../../../src/worker/world.js'
+import {
+  type BoundCollections,
+  distinct,
+  EVERY_COLLECTION,
+  keyText,
+  normalized,
+} from '../../ledger/collections.js'
+import { CounterUnusable } from '../../ledger/errors.js'
+import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../../ledger/ledger.js'
+import { checkFloors } from '../../ledger/marks.js'
+import { MAX_NUMBER } from '../../ledger/number-line.js'
+import { refilled, upstreamFailure } from '../upstream/refill.js'
+import { type EtcdSource, etcdSource } from './etcd-source.js'
+import type { Etcd, Root } from './options.js'
+import { rootNames } from './root-names.js'
+import { type RootSource, rootSource } from './root-source.js'
+import { Supply, type SupplyContext } from './supply.js'
+
+/** The binding of a region's ledger, which counts no collection itself. */
+export const ALL_FROM_ROOT: BoundCollections = new Map([
+  [
+    EVERY_COLLECTION,
+    { database: '', collection: '', authority: 'upstream', description: 'a region of a root' },
+  ],
+])
+
+/** Region and root may move to other addresses, so no address is in it. */
+const AUTHORITY = 'root'
+const SEPARATOR = '/'
+
+const keyOf = ({ database, collection }: CollectionKey): StoreKey => [
+  AUTHORITY,
+  database,
+  collection + SEPARATOR,
+]
+
+const targetOf = ({ database, collection }: CollectionKey, reserve: number): Target => ({
+  database,
+  collection,
+  separator: SEPARATOR,
+  reserve,
+})
+
+const isFull = (outcome: ClaimOutcome): boolean =>
+  'refused' in outcome && outcome.refused === 'full'
+
+/** @throws Error when the ledger belongs to a region and no root is configured, or the reverse */
+export async function checkRole(
+  ledger: Pick<Ledger, 'status'>,
+  devices: DeviceStore,
+  isRegion: boolean,
+): Promise<void> {
+  const held = await devices.keys()
+  if (!isRegion) {
+    if (held.length === 0) return
+    throw new Error(
+      "This ledger is a region's: its numbers come from a root, and without it they would be " +
+        'granted twice. Give `upstream` in the configuration.',
+    )
+  }
+  const known = new Set(held.map(([, database, prefix]) => JSON.stringify([database, prefix])))
+  const own = (await ledger.status()).find(
+    ({ database, collection, max }) =>
+      max > 0 && !known.has(JSON.stringify([database, collection + SEPARATOR])),
+  )
+  if (own)
+    throw new Error(
+      `This ledger has counted ${own.database}/${own.collection} by itself, up to ${own.max}, so ` +
+        'it cannot be a region: its root would grant these numbers again. Give the region a new ' +
+        "ledger, and raise the root's floor: offline-hilo-server raise-floor.",
+    )
+}
+
+/** @param ledger made with `ALL_FROM_ROOT` */
+export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Etcd): Ledger {
+  const copied = (key: CollectionKey) => dropHeld(ledger, devices, key)
+  const source: RootSource | EtcdSource =
+    'etcd' in root ? etcdSource(root) : rootSource(root, { ledger, devices, keyOf, copied })
+  const page = randomUUID()
+  const answers: SupplyContext['answers'] = {}
+  const roots = rootNames(devices, keyOf, 'etcd' in root)
+  const owner = openOwner(devices, source, page, answers, roots.heard)
+  const newId = randomUUID
+  const context: SupplyContext = { owner, devices, source, copied, page, answers, newId }
+  const supplies = suppliesOf(context, root.reserve)
+  return {
+    ...ledger,
+    ...identitiesOf(owner),
+    ...floorsOf(ledger, source, root.reserve),
+    readName: async () => roots.names()[0],
+    async claim(requests) {
+      const claims = requests.map(normalized)
+      await Promise.all(distinct(claims, keyText).map(roots.learn))
+      return claim(roots.under(ledger), devices, supplies, requests, roots.learn)
+    },
+    async checkIn(request) {
+      roots.refuseOthers(request)
+      return ledger.checkIn(request)
+    },
+    async follow() {
+      throw new CounterUnusable('Only the root of this region can follow another ledger.')
+    },
+    async claimSeries({ collection }) {
+      throw new CounterUnusable(
+        `Only the root of this region gives series of '${collection}': here its letters would ` +
+          'be given twice. Let devices that need a series ask the root.',
+      )
+    },
+    async checkInSeries() {
+      throw new CounterUnusable(
+        'Only the root of this region knows series: here each would seem unknown, and would ' +
+          'end. Let devices that have a series ask the root.',
+      )
+    },
+    async close() {
+      // If the root is away, closing goes on: the next start grants the numbers that are here.
+      await supplies.close()
+      owner.close()
+      await ledger.close()
+    },
+  }
+}
+
+/** This region is a copy: the ledger goes on above all that the device holds. */
+async function dropHeld(ledger: Ledger, devices: DeviceStore, key: CollectionKey): Promise<void> {
+  const { stored } = await devices.read(keyOf(key))
+  const { ranges, leases, offers, issued } = (stored ?? emptyState()) as DeviceState
+  const held = [...ranges, ...[...leases, ...offers].map(({ range }) => range)]
+  const { max } = await ledger.read(key)
+  // guard: H13 of what a copied region has just taken it grants nothing
+  const floor = Math.max(max, issued, ...held.map(({ to }) => to))
+  if (floor > 0) await ledger.raiseFloor({ ...key, floor })
+}
+
+function openOwner(
+  devices: DeviceStore,
+  source: Source,
+  page: string,
+  answers: SupplyContext['answers'],
+  changed: OwnerCallbacks['changed'],
+) {
+  const owner = createOwner(regionWorld(devices, source))
+  owner.open(
+    { url: AUTHORITY, name: AUTHORITY, page, headers: {}, timeout: 0, answers },
+    {
+      headers: async () => ({ headers: {} }),
+      changed,
+      stored() {},
+      async parkExcess() {},
+    },
+  )
+  return owner
+}
+
+type Supplies = ReturnType<typeof suppliesOf>
+
+function suppliesOf(context: SupplyContext, reserve: number) {
+  const supplies = new Map<string, Supply>()
+  return {
+    of(key: CollectionKey): Supply {
+      const text = keyText(key)
+      const target = targetOf(key, reserve)
+      const supply = supplies.get(text) ?? new Supply(context, target, keyOf(key))
+      supplies.set(text, supply)
+      return supply
+    },
+    /** Names come from requests: of those that there is no room for, nothing is kept. */
+    forget(key: CollectionKey): void {
+      const text = keyText(key)
+      if (supplies.get(text)?.isUnused()) supplies.delete(text)
+    },
+    async close(): Promise<void> {
+      await Promise.allSettled([...supplies.values()].map((supply) => supply.close()))
+    },
+  }
+}
+
+async function claim(
+  ledger: Ledger,
+  devices: DeviceStore,
+  supplies: Supplies,
+  requests: readonly ClaimRequest[],
+  learn: (key: CollectionKey) => Promise<void>,
+): Promise<ClaimOutcome[]> {
+  // A device may have higher numbers of another region: that proves nothing here.
+  const claims = requests.map((claim) => ({ ...normalized(claim), lastMax: 0 }))
+  await Promise.all(distinct(claims, keyText).map((key) => supplies.of(key).ready()))
+  return refilled(
+    async (claims, received) => {
+      const outcomes = await ledger.claim(claims, received)
+      for (const [i, outcome] of outcomes.entries())
+        if (isFull(outcome)) supplies.forget(claims[i]!)
+      return outcomes
+    },
+    claims,
+    async (key, short, max) => {
+      await checkNotOwn(devices, key, short)
+      const count = short.reduce((sum, claim) => sum + claim.count, 0)
+      const taken = await supplies.of(key).take(count, max)
+      await learn(key)
+      return taken
+    },
+  )
+}
+
+/** @throws CounterUnusable when a claim is the one that this region has sent to its root */
+async function checkNotOwn(
+  devices: DeviceStore,
+  key: CollectionKey,
+  claims: readonly ClaimRequest[],
+): Promise<void> {
+  const sent = (await devices.read(keyOf(key))).stored as DeviceState | undefined
+  const ownId = sent?.claim?.id
+  // Claims of RavenDB's clients have no id.
+  if (ownId !== undefined && claims.some(({ id }) => id === ownId))
+    throw new CounterUnusable(
+      'This server is its own root: `upstream` leads back to it, so no numbers can come from ' +
+        "there. Set `upstream` to the root's address, or remove it to count here.",
+    )
+}
+
+const identitiesOf = (
+  owner: ReturnType<typeof openOwner>,
+): Pick<Ledger, 'nextIdentities' | 'seedIdentity'> => ({
+  async nextIdentities(claims) {
+    const answers = await Promise.all(
+      claims.map(({ database, name, id = randomUUID() }) =>
+        owner.nextIdentity(database, name.replace(/\|$/, ''), id),
+      ),
+    )
+    return answers.map((answer) => {
+      if ('failure' in answer)
+        throw upstreamFailure(answer.failure, 'Identities come from the root.')
+      return { value: answer.number }
+    })
+  },
+  async seedIdentity({ name }) {
+    throw new CounterUnusable(
+      `Identity '${name}' is counted by the root of this region: seed it there.`,
+    )
+  },
+})
+
+const floorsOf = (
+  ledger: Ledger,
+  source: RootSource | EtcdSource,
+  reserve: number,
+): Pick<Ledger, 'raiseFloor' | 'raiseFloors'> => ({
+  async raiseFloor(floor) {
+    // The root's floor comes first: all that it grants from then on is above.
+    if ('raiseFloor' in source) await source.raiseFloor(normalized(floor), floor.floor, 0)
+    else await source.goOnAbove(targetOf(normalized(floor), reserve), floor.floor)
+    return ledger.raiseFloor(floor)
+  },
+  async raiseFloors(floors) {
+    checkFloors(floors)
+    const database = floors.database.toLowerCase()
+    const own = (await ledger.status()).filter((key) => key.database === database)
+    if ('goOnAbove' in source)
+      // Otherwise it is used up.
+      for (const { max, ...key } of own)
+        if (floors.by < MAX_NUMBER - max)
+          await source.goOnAbove(targetOf(key, reserve), max + floors.by)
+    const raised = await ledger.raiseFloors(floors)
+    if ('raiseFloor' in source) {
+      const others = await source.beginAbove(database, floors.by)
+      for (const key of distinct([...others, ...own], keyText))
+        await source.raiseFloor(key, (await ledger.read(key)).max, floors.by)
+      return raised
+    }
+    return { ...raised, floor: 0 }
+  },
+})
+
+/** A region's device touches these outside itself: the clock, timers, the ledger's database. */
+const regionWorld = (devices: DeviceStore, source: Source): World => ({
+  openStore: async () => devices,
+  untilOpen: async () => {},
+  storageKind: async () => 'persistent',
+  createSource: () => source,
+  now: () => performance.now(),
+  date: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms).unref()
+    return () => clearTimeout(timer)
+  },
+  random: Math.random,
+  newId: randomUUID,
+  // Several servers of one region may send the same claim. Its answer is applied once.
+  lock: (_, run) => run(),
+})

@@ -1,0 +1,119 @@
+/**
+ * The root of a region, as the source of its device. Guarantees that these answers grant nothing: a
+ * grant without a token, for another collection, under another tag, or of numbers that were granted
+ * here before.
+ */
+import { randomUUID } from 'node:crypto'
+import { HiloError, toFailure } from '../../../../src/core/errors.js'
+import type { CheckInAnswer } from '../../../../src/core/wire.js'
+import type { Target } from '../../../../src/device/contract.js'
+import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
+import type { DeviceClaim, DeviceState, GrantedRange } from '../../../../src/device/state.js'
+import { ravenSource } from '../../../../src/source/raven.js'
+import type { Source } from '../../../../src/source/source.js'
+import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
+import { upstreamFailure } from '../upstream/refill.js'
+import type { Root } from './options.js'
+
+/** The limit of one request to the root. Claims of devices wait as long. */
+const TIMEOUT_MS = 5_000
+
+interface Region {
+  ledger: Ledger
+  devices: DeviceStore
+  keyOf(target: Target): StoreKey
+  /**
+   * This region is a copy, and another copy has asked the root; or the root has dropped the
+   * collection: what came back here is not the region's own.
+   */
+  copied(key: CollectionKey): Promise<void>
+}
+
+export interface RootSource extends Required<Source> {
+  /**
+   * From now on, all that the root grants is above `floor`.
+   * @throws UpstreamUnavailable, CounterUnusable when the root does not say so
+   */
+  goOnAbove(target: Target, floor: number): Promise<void>
+}
+
+export function rootSource({ url, token }: Root, region: Region): RootSource {
+  const root = ravenSource({ url, timeout: TIMEOUT_MS }, () =>
+    token === undefined ? {} : { Authorization: `Bearer ${token}` },
+  )
+
+  /** Called before the results are applied: after a crash in between, they come again. */
+  async function met(target: Target, results: CheckInAnswer['grants'] = []): Promise<void> {
+    // guard: H13 a copied region grants nothing of what came back to it
+    if (results.some((result) => 'superseded' in result || 'dropped' in result))
+      await region.copied(target)
+    if (results.some((result) => 'unknown' in result))
+      throw refused(
+        `${url} does not know the ranges of '${target.collection}' that this region holds`,
+        'It is another server than the one they came from, or its ledger is a new one. Set ' +
+          '`upstream.url` back, or give this region a new ledger',
+      )
+  }
+
+  /** Undefined: another of the region's servers has taken the answer over already. */
+  async function pending(target: Target, claim: DeviceClaim): Promise<DeviceState | undefined> {
+    const { stored } = await region.devices.read(region.keyOf(target))
+    const state = stored as DeviceState | undefined
+    return state?.claim?.id === claim.id ? state : undefined
+  }
+
+  async function check(target: Target, claim: DeviceClaim, grant: GrantedRange): Promise<void> {
+    const { range } = grant
+    const what = `${url} granted ${range.from} to ${range.to} of '${target.collection}'`
+    const state = await pending(target, claim)
+    if (!state) return
+    if (range.token === undefined)
+      throw refused(
+        `${what} without a token`,
+        'It is no offline-hilo-server. Bind a collection to a RavenDB with `collections`',
+      )
+    if (state.serverTag !== undefined && state.serverTag !== range.serverTag)
+      throw refused(
+        `${what} under the tag '${range.serverTag}', and before under '${state.serverTag}'`,
+        'Its ids would not be of one kind. Set its --node-tag back',
+      )
+    // guard: H20 a root that grants numbers a second time is refused
+    const isHeld = await region.ledger.holds(target, range.from, range.to)
+    // Or has another server taken it over, and granted of it, meanwhile?
+    if (isHeld && (await pending(target, claim)))
+      throw refused(
+        `${what}, which it granted before`,
+        'Was it restored from a backup? Raise its floors: `offline-hilo-server raise-floor`',
+      )
+  }
+
+  return {
+    ...root,
+    async claim(target, claim) {
+      const grant = await root.claim(target, claim)
+      await met(target, grant.results)
+      await check(target, claim, grant)
+      return grant
+    },
+    async goOnAbove(target, floor) {
+      const claim = { id: randomUUID(), lastBatchSize: 1, lastMax: floor }
+      const { range } = await root.claim(target, claim).catch((error) => {
+        throw upstreamFailure(
+          toFailure(error, 'server-unreachable'),
+          `Nothing was raised: the root ${url} has to go on above ${floor} with ` +
+            `'${target.collection}' first. If that number is right, raise the floor there first.`,
+        )
+      })
+      // If it does not come back, one number is a gap.
+      await root.giveBack!(target, range).catch(() => {})
+    },
+    async checkIn(target, request) {
+      const answer = await root.checkIn(target, request)
+      await met(target, answer.grants)
+      return answer
+    },
+  }
+}
+
+const refused = (what: string, todo: string): HiloError =>
+  new HiloError('invalid-response', `${what}. ${todo}. Nothing was taken.`)

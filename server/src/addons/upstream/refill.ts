@@ -1,0 +1,113 @@
+/**
+ * Numbers that come from elsewhere: what the ledger is short of is taken there, and the claims are
+ * made once more. Guarantees that a source which fails costs nothing of what others have given, and
+ * fails no claim that shares the commit and may have its numbers.
+ */
+import type { Failure } from '../../../../src/core/errors.js'
+import { nextStep } from '../../../../src/core/failures.js'
+import { distinct, grouped, keyText, normalized } from '../../ledger/collections.js'
+import { CounterUnusable, UpstreamUnavailable } from '../../ledger/errors.js'
+import type {
+  ClaimOutcome,
+  ClaimRefusal,
+  ClaimRequest,
+  CollectionKey,
+  Ledger,
+  UpstreamRange,
+} from '../../ledger/ledger.js'
+
+/**
+ * Takes numbers for these claims of one collection, or fewer.
+ * @param max how far the ledger has come
+ */
+export type Take = (
+  key: CollectionKey,
+  short: readonly ClaimRequest[],
+  max: number,
+) => Promise<readonly UpstreamRange[]>
+
+/** Where the numbers of one collection come from. */
+export interface BoundSource {
+  /** As `Take`, of this collection. */
+  take(short: readonly ClaimRequest[], max: number): Promise<readonly UpstreamRange[]>
+  /** Gives back what it can. The ledger is still open. */
+  close(): Promise<void>
+}
+
+/** @throws what `take` throws, when it is short of numbers for every claim and gets none */
+export async function refilled(
+  claim: Ledger['claim'],
+  requests: readonly ClaimRequest[],
+  take: Take,
+): Promise<ClaimOutcome[]> {
+  const claims = requests.map(normalized)
+  const outcomes = await claim(claims)
+  const short = claims.filter((_, i) => isShort(outcomes[i]!))
+  if (short.length === 0) return outcomes
+  for (let refusals = outcomes.filter(isShort); ; ) {
+    const maxOf = new Map(short.map((one, i) => [keyText(one), refusals[i]!.max]))
+    const groups = grouped(short, keyText)
+    const received = await answered(
+      distinct(short, keyText).map((key) =>
+        take(key, groups.get(keyText(key))!, maxOf.get(keyText(key))!),
+      ),
+    ).catch((error) => {
+      if (short.length === claims.length) throw error
+      return []
+    })
+    const filled = await claim(short, received)
+    // All that was taken may be below a floor that was raised meanwhile: such numbers are a gap.
+    if (received.length > 0 && filled.every(isShort)) refusals = filled
+    else return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
+  }
+}
+
+/** @throws the first failure when nobody has given anything */
+async function answered(asked: readonly Promise<readonly UpstreamRange[]>[]) {
+  const outcomes = await Promise.allSettled(asked)
+  const given = outcomes.filter((outcome) => outcome.status === 'fulfilled')
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (failed && given.length === 0) throw failed.reason
+  return given.flatMap(({ value }) => value)
+}
+
+/**
+ * An upstream that is away may be asked again soon. About an answer that cannot be used, somebody
+ * has to do something.
+ * @param what cannot be done now
+ */
+export function upstreamFailure(failure: Failure, what?: string): Error {
+  const isAway = nextStep(failure) === 'same'
+  const message = what === undefined ? failure.message : `${what} ${failure.message}`
+  return new (isAway ? UpstreamUnavailable : CounterUnusable)(message)
+}
+
+/** The last take was used up in less time than this. */
+const CLOSE_MS = 1_000
+
+export class Pacer {
+  /** Did the last take follow closely on the one before? */
+  isFast = false
+  readonly #most: number
+  #last = { at: Number.NEGATIVE_INFINITY, count: 0 }
+
+  /** @param most doubling stops here */
+  constructor(most = Number.POSITIVE_INFINITY) {
+    this.#most = most
+  }
+
+  /**
+   * @param now milliseconds
+   * @returns how many to take when `count` are needed
+   */
+  take(count: number, now: number): number {
+    this.isFast = now - this.#last.at < CLOSE_MS
+    const doubled = this.isFast ? Math.min(2 * this.#last.count, this.#most) : 0
+    this.#last = { at: now, count: Math.max(count, doubled) }
+    return this.#last.count
+  }
+}
+
+/** Is it refused until numbers have come from elsewhere? */
+const isShort = (outcome: ClaimOutcome): outcome is ClaimRefusal =>
+  'refused' in outcome && outcome.refused === 'short'

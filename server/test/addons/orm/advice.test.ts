@@ -1,0 +1,96 @@
+/** Advice of a refusal leads out of it, and no two messages send to each other. */
+import { afterEach, expect, test } from 'vitest'
+import type { CounterOptions } from '../../../src/addons/bound/orm/counter-options.js'
+import { adopt, check } from '../../../src/cli/counters.js'
+import { openLedger } from '../../../src/index.js'
+import { grantOf, newId } from '../../ledger-bench.js'
+import { newDatabase } from '../../postgres.js'
+import { runSql } from '../../postgres-cluster.js'
+
+const KEY = { database: 'Shop', collection: 'orders' }
+const MARTEN: CounterOptions = {
+  strategy: 'marten',
+  entity: 'Order',
+  maxLo: 10,
+  maxId: 'int4',
+  ids: 'orders.id',
+  proved: false,
+}
+const MT_HILO = 'CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint);'
+const ORDERS = `CREATE TABLE orders (id bigint PRIMARY KEY);
+  INSERT INTO orders SELECT generate_series(1, 12);`
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function shop(settings: CounterOptions, schema: string) {
+  const databaseUrl = await newDatabase()
+  await runSql(databaseUrl, schema)
+  const options = { databaseUrl, collections: { Shop: { orders: settings } } }
+  return {
+    options,
+    sql: async (text: string) => (await runSql(databaseUrl, text)).rows,
+    claim: async (first: boolean) => {
+      const ledger = await openLedger({ ...options, create: true, first })
+      cleanups.push(() => ledger.close())
+      const wish = { ...KEY, id: newId(), count: 10, lastMax: 0, serverTag: 'A', at: 0 }
+      return grantOf((await ledger.claim([wish]))[0]!)
+    },
+  }
+}
+
+test('adopt makes a row that is missing, above the highest id, and says so', async () => {
+  const { options, claim, sql } = await shop(MARTEN, MT_HILO + ORDERS)
+  const text = await adopt(options, { ...KEY, isApplied: true })
+  expect(text).toContain(
+    "-- There is no row for public.mt_hilo.hi_value where entity_name = 'Order' yet. The " +
+      'statement makes it, under exactly this key.\n',
+  )
+  expect(text).toContain('Done: the next ids are 21 to 30.')
+  expect(await sql('SELECT * FROM mt_hilo')).toEqual([{ entity_name: 'Order', hi_value: '1' }])
+  expect(await claim(false)).toMatchObject({ low: 21, high: 30 })
+})
+
+test('--first begins above the highest id', async () => {
+  const { options, claim } = await shop(MARTEN, MT_HILO + ORDERS)
+  await expect(check(options)).rejects.toThrow('start once with --first')
+  expect(await check({ ...options, first: true })).toContain('the next ids are 21 to 30')
+  expect(await claim(true)).toMatchObject({ low: 21, high: 30 })
+})
+
+test('--first begins above what was granted here before, too', async () => {
+  const { options, claim } = await shop({ ...MARTEN, ids: false }, MT_HILO)
+  const own = await openLedger({ databaseUrl: options.databaseUrl, create: true })
+  await own.claim([{ ...KEY, count: 100, lastMax: 0, serverTag: 'A', at: 0 }])
+  await own.close()
+  expect(await claim(true)).toMatchObject({ low: 101, high: 110 })
+})
+
+test('--first where the id column has no room above the highest id: it makes no row', async () => {
+  const { claim, sql } = await shop({ ...MARTEN, maxId: 15 }, MT_HILO + ORDERS)
+  await expect(claim(true)).rejects.toThrow('No block is left above 12: the id column ends at 15')
+  expect(await sql('SELECT * FROM mt_hilo')).toEqual([])
+})
+
+test('a sequence whose increment is the fault is named as the fault', async () => {
+  const EFCORE: CounterOptions = {
+    strategy: 'efcore',
+    sequence: 'seq',
+    blockSize: 10,
+    maxId: 'int4',
+    ids: false,
+  }
+  const { options, claim, sql } = await shop(EFCORE, 'CREATE SEQUENCE seq')
+  await expect(check(options)).rejects.toThrow(
+    'Sequence public.seq moves by 1, but efcore with blockSize 10 needs it to move by 10: blocks ' +
+      'would overlap or leave gaps. Find out what EF Core is configured with. If it is something ' +
+      'else, correct strategy or blockSize here, and leave the sequence as it is. If it is just ' +
+      'that, the sequence is the fault, for EF Core, too. Stop the back end, then: ALTER ' +
+      'SEQUENCE public.seq INCREMENT BY 10; then offline-hilo-server adopt Shop orders --from ' +
+      '<table>.<column> --apply.',
+  )
+  await sql('ALTER SEQUENCE public.seq INCREMENT BY 10')
+  expect(await claim(false)).toMatchObject({ low: 1, high: 10 })
+})

@@ -1,0 +1,664 @@
+/** Regions: servers whose numbers come from another server of ours, as a device's do. */
+import { cpSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { emptyState } from '../../../../src/device/state.js'
+import { storeChecks } from '../../../../src/store/testing.js'
+import { freePort } from '../../../../test/support/free-port.js'
+import { openPool } from '../../../src/addons/postgres/pool.js'
+import { connectionTo } from '../../../src/addons/postgres/store.js'
+import { upgradePostgres } from '../../../src/addons/postgres/upgrade.js'
+import {
+  createHiloHandler,
+  type Grant,
+  type HiloServer,
+  type Ledger,
+  type LedgerOptions,
+  openLedger,
+  serve,
+} from '../../../src/index.js'
+import { deviceStore } from '../../../src/sql/devices.js'
+import { SQLITE_FILE } from '../../../src/sql/schema.js'
+import { backUp } from '../../../src/sqlite/backup.js'
+import { openSqliteStore } from '../../../src/sqlite/store.js'
+import { newFolder } from '../../folders.js'
+import { AT, grantOf, newId, span, untilAnswered } from '../../ledger-bench.js'
+import { newDatabase } from '../../postgres.js'
+
+const NO_COUNTERS = { answer: async () => ({ fresh: [], used: [], isAtEnd: false }) }
+const KEY = { database: 'shop', collection: 'orders' }
+const WISH = { ...KEY, count: 32, lastMax: 0, serverTag: 'Z', at: AT }
+
+const closes: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closes.splice(0).reverse()) await close()
+})
+
+interface Root {
+  url: string
+  /** Claims that it granted. */
+  claims(): Promise<number>
+  ledger: Ledger
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+/** A root that goes away and comes back at one address, with one ledger. */
+async function newRoot(): Promise<Root> {
+  const dataDir = newFolder()
+  let server: HiloServer
+  let port = 0
+  const start = async () => {
+    server = await serve({ create: true, port, dataDir, log: silent })
+    port = Number(new URL(server.url).port)
+  }
+  await start()
+  const ledger = await openLedger({ create: true, dataDir })
+  closes.push(
+    () => server.close({ drain: 0 }),
+    () => ledger.close(),
+  )
+  return {
+    url: server!.url,
+    ledger,
+    start,
+    stop: () => server.close({ drain: 0 }),
+    claims: async () => (await ledger.status()).reduce((sum, { grants }) => sum + grants, 0),
+  }
+}
+
+const silent = { error() {}, warn() {}, info() {} }
+
+async function newRegion(
+  upstream: LedgerOptions['upstream'],
+  storage: LedgerOptions = { dataDir: newFolder() },
+) {
+  const ledger = await openLedger({ create: true, ...storage, upstream })
+  let isOpen = true
+  const close = async () => {
+    if (isOpen) await ledger.close()
+    isOpen = false
+  }
+  closes.push(close)
+  const claim = async (change: object = {}) =>
+    (await ledger.claim([{ ...WISH, id: newId(), ...change }]))[0]!
+  return { ledger, close, claim, take: async (change?: object) => grantOf(await claim(change)) }
+}
+
+/** The names of which a region has stored anything. */
+async function devicesIn({ dataDir, databaseUrl }: LedgerOptions): Promise<string[]> {
+  if (dataDir !== undefined) {
+    const store = openSqliteStore(dataDir, new Map(), { create: true })
+    const keys = await store.devices.keys()
+    await store.close()
+    return keys.map(([, , prefix]) => prefix)
+  }
+  const pool = openPool(databaseUrl!)
+  const keys = await deviceStore(connectionTo(pool, 'public', NO_COUNTERS)).keys()
+  await pool.close()
+  return keys.map(([, , prefix]) => prefix)
+}
+
+/** Claims until there are none left. */
+async function takeAll(take: () => Promise<Grant>): Promise<number[][]> {
+  const taken: number[][] = []
+  for (;;)
+    try {
+      taken.push(span(await take()))
+    } catch {
+      return taken
+    }
+}
+
+const overlapping = (spans: number[][]): number[][] =>
+  spans
+    .toSorted(([a], [b]) => a! - b!)
+    .filter(([low], i, sorted) => i > 0 && sorted[i - 1]![1]! >= low!)
+
+describe.each([
+  ['SQLite', async () => ({ dataDir: newFolder() })],
+  ['PostgreSQL', async () => ({ databaseUrl: await newDatabase() })],
+] as [string, () => Promise<LedgerOptions>][])('a region on %s', (_, newStorage) => {
+  test('grants numbers of its root, under the tag of the root, in few claims', async () => {
+    const root = await newRoot()
+    const { take } = await newRegion({ url: root.url }, await newStorage())
+    const taken: number[][] = []
+    for (let i = 0; i < 200; i++) {
+      const grant = await take()
+      expect(grant.serverTag).toBe('A')
+      taken.push(span(grant))
+    }
+    expect(overlapping(taken)).toEqual([])
+    expect(await root.claims()).toBeLessThanOrEqual(8)
+  })
+
+  test('grants to clients of RavenDB, whose claims have no id', async () => {
+    const root = await newRoot()
+    const { take } = await newRegion({ url: root.url }, await newStorage())
+    const withoutId = { id: undefined }
+    expect(span(await take(withoutId))).toEqual([1, 32])
+    await expect.poll(async () => (await root.ledger.read(KEY)).max).toBeGreaterThan(64)
+    expect(span(await take(withoutId))).toEqual([33, 64])
+  })
+
+  test('uses up what it took for such clients before it takes more', async () => {
+    const root = await newRoot()
+    const { take, ledger } = await newRegion({ url: root.url }, await newStorage())
+    const taken: number[][] = []
+    for (let i = 0; i < 12; i++) taken.push(span(await take({ id: undefined })))
+    expect(overlapping(taken)).toEqual([])
+    const [status] = await ledger.status()
+    expect(status!.free).toBeLessThanOrEqual(12 * 32)
+  })
+
+  test('goes on from its reserve while the root is away, then says so, and goes on', async () => {
+    const root = await newRoot()
+    const { ledger, take } = await newRegion({ url: root.url, reserve: 640 }, await newStorage())
+    await take()
+    await expect.poll(async () => (await root.ledger.read(KEY)).max).toBeGreaterThanOrEqual(640)
+    await root.stop()
+    const taken = await takeAll(take)
+    expect(taken.length).toBeGreaterThanOrEqual(19)
+    expect(overlapping(taken)).toEqual([])
+    await expect(ledger.claim([{ ...WISH, id: newId() }])).rejects.toThrow(
+      /No numbers of 'orders' are left here.*could not be reached/,
+    )
+    await root.start()
+    await expect
+      .poll(async () => span(await take()), { timeout: 30_000 })
+      .toEqual([expect.any(Number), expect.any(Number)])
+  })
+
+  test('asks its root for no more collections than it may have, also if it is away', async () => {
+    const upstream = { url: `http://127.0.0.1:${await freePort()}` }
+    const { claim } = await newRegion(upstream, {
+      ...(await newStorage()),
+      limits: { collections: 2 },
+    })
+    for (const collection of ['orders', 'lines', 'Orders'])
+      await expect(claim({ collection })).rejects.toThrow(/could not be reached/)
+    expect(await claim({ collection: 'more' })).toMatchObject({ refused: 'full' })
+  })
+
+  test('keeps nothing of names that it has no room for, however many are asked', async () => {
+    const root = await newRoot()
+    const storage = await newStorage()
+    const { claim, take, close } = await newRegion(
+      { url: root.url },
+      { ...storage, limits: { collections: 1 } },
+    )
+    await take()
+    for (const collection of ['a', 'b', 'c'])
+      expect(await claim({ collection })).toMatchObject({ refused: 'full' })
+    await close()
+    expect(await devicesIn(storage)).toEqual(['orders/'])
+  })
+
+  test('two servers of one region share what it holds', async () => {
+    const root = await newRoot()
+    const storage = await newStorage()
+    const servers = [
+      await newRegion({ url: root.url }, storage),
+      await newRegion({ url: root.url }, storage),
+    ]
+    const taken = await Promise.all(
+      Array.from({ length: 60 }, async (_, i) => {
+        const id = newId()
+        return span(await untilAnswered(() => servers[i % 2]!.take({ id })))
+      }),
+    )
+    expect(overlapping(taken)).toEqual([])
+  })
+})
+
+test('three regions go on for an hour without their root', async () => {
+  const root = await newRoot()
+  const regions = await Promise.all(
+    Array.from({ length: 3 }, () => newRegion({ url: root.url, reserve: 2_400 })),
+  )
+  const taken = await Promise.all(regions.map(async ({ take }) => span(await take())))
+  await expect.poll(async () => (await root.ledger.read(KEY)).max).toBeGreaterThanOrEqual(7_200)
+  const claims = await root.claims()
+  await root.stop()
+  vi.useFakeTimers({ toFake: ['performance', 'Date', 'setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const minute = async () => {
+    for (const { take } of regions) taken.push(span(await take()))
+    await vi.advanceTimersByTimeAsync(60_000)
+  }
+  for (let i = 0; i < 60; i++) await minute()
+  await root.start()
+  for (let i = 0; i < 10; i++) await minute()
+  vi.useRealTimers()
+  expect(await root.claims()).toBeGreaterThan(claims)
+  expect(overlapping(taken)).toEqual([])
+})
+
+test('regions of one root never grant the same number, whoever restarts', async () => {
+  const root = await newRoot()
+  const folders = [newFolder(), newFolder(), newFolder()]
+  const taken: number[][] = []
+  for (let round = 0; round < 4; round++)
+    for (const dataDir of folders) {
+      const { take, close } = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
+      for (let i = 0; i < 5; i++) taken.push(span(await take()))
+      await close()
+    }
+  expect(overlapping(taken)).toEqual([])
+  expect(taken).toHaveLength(60)
+})
+
+test('a region that closes keeps its reserve, and gives back the rest', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const { take, close } = await newRegion({ url: root.url, reserve: 0 }, { dataDir })
+  expect(span(await take({ count: 5 }))).toEqual([1, 5])
+  await close()
+  expect((await root.ledger.read(KEY)).max).toBe(5)
+})
+
+test('a device that saw higher numbers in another region burns nothing', async () => {
+  const root = await newRoot()
+  const [north, south] = [await newRegion({ url: root.url }), await newRegion({ url: root.url })]
+  expect(span(await north.take())).toEqual([1, 32])
+  const [low] = span(await south.take())
+  expect(low).toBeGreaterThan(32)
+  expect(span(await north.take({ lastMax: low! + 31 }))).toEqual([33, 64])
+})
+
+test('a copied region is found at its first claim, and drops what it held', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url }, { dataDir })
+  await original.take()
+  await original.close()
+  const copied = newFolder()
+  cpSync(dataDir, copied, { recursive: true })
+  const first = await newRegion({ url: root.url }, { dataDir })
+  const copy = await newRegion({ url: root.url }, { dataDir: copied })
+  const taken = []
+  for (let i = 0; i < 20; i++)
+    taken.push(span(await first.take()), span(await copy.take()), span(await copy.take()))
+  expect(overlapping(taken)).toEqual([])
+})
+
+test('a region grants nothing more of what its root has dropped', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const before = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
+  const { token, high: end } = await before.take()
+  await before.take()
+  await before.ledger.giveBack({ ...KEY, token, end, last: 0, at: AT })
+  await before.close()
+  await root.ledger.drop({ ...KEY, at: AT })
+  const { max } = await root.ledger.read(KEY)
+  const after = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
+  const taken = [span(await after.take()), span(await after.take())]
+  expect(taken.flat().filter((number) => number! <= max)).toEqual([])
+})
+
+test('a region is copied while a claim of it has no answer: its copy is found, too', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url, reserve: 640 }, { dataDir })
+  await original.take()
+  await expect.poll(async () => (await root.ledger.read(KEY)).max).toBeGreaterThanOrEqual(640)
+  await root.stop()
+  // It asks for more before the half that is left is used up.
+  for (let i = 0; i < 12; i++) await original.take()
+  await original.close()
+  const copied = newFolder()
+  cpSync(dataDir, copied, { recursive: true })
+  await root.start()
+  const first = await newRegion({ url: root.url, reserve: 640 }, { dataDir })
+  const copy = await newRegion({ url: root.url, reserve: 640 }, { dataDir: copied })
+  const taken = []
+  for (let i = 0; i < 5; i++) taken.push(span(await first.take()), span(await copy.take()))
+  expect(overlapping(taken)).toEqual([])
+})
+
+test('a region that holds no number of its root grants nothing that came back to it', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url, reserve: 0 }, { dataDir })
+  const { token } = await original.take()
+  expect(await original.ledger.giveBack({ ...KEY, token, end: 32, last: 0, at: AT })).toBe(32)
+  await original.close()
+  const copied = newFolder()
+  cpSync(dataDir, copied, { recursive: true })
+  const taken = []
+  for (const folder of [dataDir, copied, dataDir]) {
+    const { take, close } = await newRegion({ url: root.url, reserve: 0 }, { dataDir: folder })
+    taken.push(span(await take()))
+    await close()
+  }
+  expect(overlapping(taken)).toEqual([])
+})
+
+test('what came back to a region before it was copied, its copy does not grant', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url }, { dataDir })
+  const { token } = await original.take()
+  expect(await original.ledger.giveBack({ ...KEY, token, end: 32, last: 0, at: AT })).toBe(32)
+  await original.close()
+  const copied = newFolder()
+  cpSync(dataDir, copied, { recursive: true })
+  const first = await newRegion({ url: root.url }, { dataDir })
+  expect(span(await first.take())).toEqual([1, 32])
+  const copy = await newRegion({ url: root.url }, { dataDir: copied })
+  expect(span(await copy.take())[0]).toBeGreaterThan(32)
+})
+
+test('a region that hears of its copy grants nothing that it had just taken', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url }, { dataDir })
+  await original.take()
+  const copied = newFolder()
+  backUp(dataDir, join(copied, SQLITE_FILE))
+  const copy = await newRegion({ url: root.url }, { dataDir: copied })
+  const taken = [span(await copy.take())]
+  // Takes all that its device holds, and then claims more: the answer tells of the copy.
+  taken.push(span(await original.take({ count: 20_000 })))
+  expect(overlapping(taken)).toEqual([])
+})
+
+test('a claim that finds no number here fails none that shares its commit', async () => {
+  const root = await newRoot()
+  const { ledger, take } = await newRegion({ url: root.url, reserve: 0 })
+  const known = { ...WISH, id: newId() }
+  await take(known)
+  await root.stop()
+  expect(await ledger.claim([known, { ...WISH, id: newId(), count: 100_000 }])).toMatchObject([
+    { grant: { low: 1, high: 32 }, isRepeat: true },
+    { refused: 'short' },
+  ])
+})
+
+test('a collection without numbers fails no other one, while the root is away', async () => {
+  const root = await newRoot()
+  const { ledger, take } = await newRegion({ url: root.url, reserve: 1_000 })
+  const lines = { ...WISH, collection: 'lines' }
+  await take(lines)
+  await root.stop()
+  const outcomes = await ledger.claim([
+    { ...WISH, id: newId() },
+    { ...lines, id: newId(), count: 200 },
+  ])
+  expect(outcomes).toMatchObject([{ refused: 'short' }, { grant: { low: 33, high: 232 } }])
+})
+
+test('a batch claims for each collection above its own numbers only', async () => {
+  const root = await newRoot()
+  const { ledger, take } = await newRegion({ url: root.url })
+  await take({ count: 1_000_000 })
+  const lines = { ...WISH, collection: 'lines' }
+  const outcomes = await ledger.claim([
+    { ...WISH, id: newId(), count: 1_000_000 },
+    { ...lines, id: newId() },
+  ])
+  expect(span(grantOf(outcomes[1]!))).toEqual([1, 32])
+})
+
+test('after its floors were raised, a region goes on above them', async () => {
+  const root = await newRoot()
+  const { ledger, take } = await newRegion({ url: root.url })
+  await take()
+  await ledger.raiseFloors({ database: 'shop', by: 100_000 })
+  expect((await take()).low).toBeGreaterThan(100_000)
+})
+
+test('a floor that the root does not believe is not raised: claims go on as before', async () => {
+  const FLOOR = 20_000_000
+  const root = await newRoot()
+  const { ledger, take } = await newRegion({ url: root.url })
+  expect(span(await take())).toEqual([1, 32])
+  const refused = /Nothing was raised: the root .* with 'orders' first/
+  await expect(ledger.raiseFloor({ ...KEY, floor: FLOOR })).rejects.toThrow(refused)
+  await expect(ledger.raiseFloors({ database: 'Shop', by: FLOOR })).rejects.toThrow(refused)
+  expect(span(await take())).toEqual([33, 64])
+  await root.stop()
+  await expect(ledger.raiseFloor({ ...KEY, floor: 100 })).rejects.toThrow('Nothing was raised')
+  await root.start()
+  await root.ledger.raiseFloor({ ...KEY, floor: FLOOR })
+  await ledger.raiseFloor({ ...KEY, floor: FLOOR })
+  expect(span(await take())).toEqual([FLOOR + 1, FLOOR + 32])
+  await root.ledger.raiseFloor({ ...KEY, floor: 2 * FLOOR })
+  await ledger.raiseFloors({ database: 'Shop', by: FLOOR })
+  expect((await take()).low).toBeGreaterThan(2 * FLOOR)
+})
+
+test('a floor that is raised while a claim waits for the root is told to the root', async () => {
+  const root = await newRoot()
+  const FLOOR = 1_000_000
+  let isRaised = false
+  const relay = createServer(async (request, response) => {
+    const chunks = await request.toArray()
+    // The root is asked first, so this request brings another one.
+    if (!isRaised) {
+      isRaised = true
+      await region.ledger.raiseFloor({ ...KEY, floor: FLOOR })
+    }
+    const answer = await fetch(root.url + request.url, {
+      method: request.method!,
+      headers: { 'Content-Type': 'application/json' },
+      ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+    })
+    response.writeHead(answer.status, { 'Content-Type': 'application/json' })
+    response.end(await answer.text())
+  })
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
+  closes.push(() => new Promise((resolve) => relay.close(resolve)))
+  const { port } = relay.address() as AddressInfo
+  const region = await newRegion({ url: `http://127.0.0.1:${port}`, reserve: 0 })
+  expect(span(await region.take())).toEqual([FLOOR + 1, FLOOR + 32])
+  expect(await root.claims()).toBe(2)
+})
+
+test('identities are counted by the root', async () => {
+  const root = await newRoot()
+  const { ledger } = await newRegion({ url: root.url })
+  const other = await newRegion({ url: root.url })
+  const next = async (from: Ledger) =>
+    (await from.nextIdentities([{ database: 'shop', name: 'invoices|', id: newId(), at: AT }]))[0]
+  expect(await next(ledger)).toEqual({ value: 1 })
+  expect(await next(other.ledger)).toEqual({ value: 2 })
+  const seed = { database: 'shop', name: 'invoices|', value: 9, isForced: false }
+  await expect(ledger.seedIdentity(seed)).rejects.toThrow(/counted by the root/)
+  await expect(
+    ledger.claimSeries({ ...KEY, id: newId(), device: 'till 1', at: AT }),
+  ).rejects.toThrow(/Only the root/)
+  await expect(
+    ledger.checkInSeries({ database: KEY.database, id: newId(), token: 'a', last: 1, at: AT }),
+  ).rejects.toThrow(/Only the root/)
+})
+
+test('an identity that its root refuses is not asked for as if the root were away', async () => {
+  const token = 'claims-only-0123456789'
+  const root = await serve({
+    create: true,
+    port: 0,
+    dataDir: newFolder(),
+    databases: ['shop'],
+    tokens: [{ token, actions: ['claim'] }],
+    log: silent,
+  })
+  closes.push(() => root.close({ drain: 0 }))
+  const { ledger } = await newRegion({ url: root.url, token })
+  const identity = { database: 'shop', name: 'invoices|', id: newId(), at: AT }
+  await expect(ledger.nextIdentities([identity])).rejects.toMatchObject({
+    name: 'CounterUnusable',
+    message: expect.stringMatching(/this token may not do 'identity'/),
+  })
+  await root.close({ drain: 0 })
+  await expect(ledger.nextIdentities([identity])).rejects.toMatchObject({
+    name: 'LedgerUnavailable',
+  })
+})
+
+describe('a region refuses', () => {
+  async function fakeRoot(answer: (claims: number) => object): Promise<string> {
+    let claims = 0
+    const server = createServer((_, response) => {
+      response.writeHead(201, { 'Content-Type': 'application/json' })
+      response.end(JSON.stringify({ collections: [answer(claims++)] }))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    closes.push(() => new Promise((resolve) => server.close(resolve)))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+  const grant = (change: object) => ({
+    Prefix: 'orders/',
+    Low: 1,
+    High: 32,
+    LastSize: 32,
+    ServerTag: 'A',
+    LastRangeAt: '2026-11-21T07:09:21.4660000Z',
+    Token: 'token-of-the-root',
+    ...change,
+  })
+
+  test.each([
+    ['without a token', { Token: undefined }, /without a token.*no offline-hilo-server/],
+    ['for another collection', { Prefix: 'users/' }, /answers another claim/],
+    ['that is no answer', { Low: 'x' }, /no HiLo answer/],
+  ])('a grant %s, and grants nothing', async (_, change, message) => {
+    const url = await fakeRoot(() => grant(change))
+    const { ledger, claim } = await newRegion({ url, reserve: 0 })
+    await expect(claim()).rejects.toThrow(message)
+    expect((await ledger.status()).every(({ grants }) => grants === 0)).toBe(true)
+  })
+
+  test('and a client reads that the log says why, not that a command knows it', async () => {
+    const url = await fakeRoot(() => grant({ Token: undefined }))
+    const { ledger } = await newRegion({ url, reserve: 0 })
+    const handler = createHiloHandler({ ledger, log: silent, open: true })
+    const request = new Request('http://ids.test/databases/shop/hilo/next?tag=orders')
+    expect(await (await handler(request)).json()).toMatchObject({
+      Message:
+        'The counter, or the server, that these numbers come from cannot be used. The log of ' +
+        'this server says why. For a counter that `collections` names, ' +
+        'offline-hilo-server check says it, too. Nothing was granted.',
+    })
+  })
+
+  test('numbers that its root granted before', async () => {
+    const url = await fakeRoot((n) => {
+      const body = grant({ Token: `token-${n}` })
+      return n === 0 ? body : { ...body, grants: [{ token: 'x', high: 32 }] }
+    })
+    const { take, claim } = await newRegion({ url, reserve: 0 })
+    expect(span(await take())).toEqual([1, 32])
+    await expect(claim()).rejects.toThrow(/granted 1 to 32 of 'orders', which it granted before/)
+  })
+
+  test('to be its own root', async () => {
+    const port = await freePort()
+    const said: string[] = []
+    const log = { ...silent, error: (about: { reason?: string }) => said.push(`${about.reason}`) }
+    const url = `http://127.0.0.1:${port}`
+    const server = await serve({ create: true, port, dataDir: newFolder(), upstream: { url }, log })
+    closes.push(() => server.close({ drain: 0 }))
+    const answer = await fetch(`${url}/databases/shop/hilo/next?tag=orders`)
+    expect(answer.status).toBe(503)
+    expect(said.join()).toMatch(/its own root: `upstream` leads back to it/)
+  })
+
+  test('another tag than before', async () => {
+    const url = await fakeRoot((n) => {
+      const body = grant({ Low: 32 * n + 1, High: 32 * n + 32, ServerTag: n === 0 ? 'A' : 'B' })
+      return n === 0 ? body : { ...body, grants: [{ token: 'x', high: 32 }] }
+    })
+    const { take, claim } = await newRegion({ url, reserve: 0 })
+    await take()
+    await expect(claim()).rejects.toThrow(/under the tag 'B', and before under 'A'/)
+  })
+
+  test('another root than the one whose numbers it holds', async () => {
+    const [root, other] = [await newRoot(), await newRoot()]
+    const dataDir = newFolder()
+    const region = await newRegion({ url: root.url }, { dataDir })
+    await region.take()
+    await region.close()
+    const moved = await newRegion({ url: other.url }, { dataDir })
+    await expect(moved.claim()).rejects.toThrow(/holds numbers of ledger/)
+    await moved.close()
+    const back = await newRegion({ url: root.url }, { dataDir })
+    await expect(back.claim()).rejects.toThrow(/as the root of this region/)
+  })
+
+  test('a ledger that has counted by itself, and the reverse', async () => {
+    const root = await newRoot()
+    const own = newFolder()
+    const plain = await openLedger({ create: true, dataDir: own })
+    await plain.claim([{ ...WISH, id: newId() }])
+    await plain.close()
+    await expect(
+      openLedger({ create: true, dataDir: own, upstream: { url: root.url } }),
+    ).rejects.toThrow(/has counted shop\/orders by itself, up to 32/)
+    const dataDir = newFolder()
+    const region = await newRegion({ url: root.url }, { dataDir })
+    await region.take()
+    await region.close()
+    await expect(openLedger({ create: true, dataDir })).rejects.toThrow(
+      /a region's.*Give `upstream`/,
+    )
+  })
+
+  test.each([
+    [{ url: 'ftp://x' }, /upstream.url: has to be an http/],
+    [{ url: 'http://x', reserve: 5 }, /upstream.reserve: has to be at least 32/],
+    [{ url: 'http://x', surprise: 1 }, /surprise/],
+  ])('the setting %j', async (upstream, message) => {
+    await expect(openLedger({ create: true, dataDir: newFolder(), upstream })).rejects.toThrow(
+      message,
+    )
+  })
+})
+
+describe('what a region holds is stored', () => {
+  for (const { name, run } of storeChecks(() => {
+    const folder = newFolder()
+    return {
+      open() {
+        const store = openSqliteStore(folder, new Map(), { create: true })
+        closes.push(() => store.close())
+        return store.devices
+      },
+    }
+  }))
+    test(`in SQLite: ${name}`, run)
+
+  for (const { name, run } of storeChecks(async () => {
+    const url = await newDatabase()
+    return {
+      async open() {
+        const pool = openPool(url)
+        closes.push(() => pool.close())
+        await upgradePostgres(pool, 'the database', { create: true })
+        return deviceStore(connectionTo(pool, 'public', NO_COUNTERS))
+      },
+    }
+  }))
+    test(`in PostgreSQL: ${name}`, run)
+
+  test('a record that cannot be read is set aside, and its numbers are a gap', async () => {
+    const root = await newRoot()
+    const dataDir = newFolder()
+    const region = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
+    const taken = [span(await region.take())]
+    await region.close()
+    const store = openSqliteStore(dataDir, new Map(), { create: true })
+    await store.devices.update(['root', 'shop', 'orders/'], () => ({
+      state: { ...emptyState(), version: 0 as never },
+      result: undefined,
+    }))
+    await store.close()
+    const again = await newRegion({ url: root.url }, { dataDir })
+    taken.push(span(await again.take()), span(await again.take()))
+    expect(overlapping(taken)).toEqual([])
+  })
+})

@@ -1,0 +1,215 @@
+/**
+ * What a device asks its server about its series, and what each answer changes. Pure. Guarantees
+ * that a series is begun once, and that a series that has ended never goes on.
+ */
+import { HiloError } from '../../core/errors.js'
+import {
+  MOST_PERIODS,
+  type SeriesAnswer,
+  type SeriesCheckInAnswer,
+  type SeriesCheckInRequest,
+  type SeriesHandedOver,
+  type SeriesRequest,
+} from '../../core/wire.js'
+import type { NumberRange, NumberRow } from '../../device/series-store.js'
+import {
+  type CurrentSeries,
+  checkInOf,
+  doubtfulIn,
+  type Refusal,
+  type SeriesEnd,
+  type SeriesState,
+} from './state.js'
+
+/** One of a check-in's is that of the number before. */
+const MOST_TOLD = MOST_PERIODS - 1
+
+/** @param id of the claim, if none is under way */
+export function withClaim(
+  state: SeriesState,
+  id: string,
+): { state: SeriesState; result: Pick<SeriesRequest, 'claim' | 'ended' | 'ledger'> | undefined } {
+  // guard: H34 between two ledgers no series begins
+  if (state.current || state.stopped) return { state, result: undefined }
+  const { claim = id, ended, ledger } = state
+  const before = ended.at(-1)
+  const doubtful = before && doubtfulIn(before.reason)
+  return {
+    state: state.claim === claim ? state : { ...state, claim },
+    result: {
+      claim,
+      ...(ledger !== undefined && { ledger }),
+      ...(before && {
+        ended: {
+          series: before.letter,
+          token: before.token,
+          ...(doubtful ?? { from: 1, to: 0 }),
+        },
+      }),
+    },
+  }
+}
+
+/** Ignores the answer to a claim that is not under way: it came twice, or too late. */
+export function withSeries(
+  state: SeriesState,
+  claim: string,
+  { series: letter, token, ledger, after, ranges }: SeriesAnswer,
+): SeriesState {
+  const { claim: underWay, ...kept } = state
+  // guard: H28 a series is begun once
+  if (underWay !== claim) return state
+  // guard: H34 a series is of the ledger that gave the one before
+  if ((kept.ledger ?? ledger) !== ledger) return state
+  const heard = after?.last ?? 0
+  const current = { letter, begun: claim, token, heard, ...(after && { after }), ...given(ranges) }
+  return { ...kept, ledger, current }
+}
+
+const given = (ranges: SeriesAnswer['ranges']): Pick<CurrentSeries, 'ranges'> =>
+  ranges ? { ranges: ranges as NumberRange[] } : {}
+
+/** The server refuses the claim for good: the next one has another id. */
+export function withoutClaim(state: SeriesState, claim: string): SeriesState {
+  const { claim: underWay, ...rest } = state
+  return underWay === claim ? rest : state
+}
+
+/**
+ * @param unheard the numbers of which the server has not heard. Undefined: they are not known
+ * @param id of the check-in, if none is under way
+ * @param last the last number of which it has heard, as it is stored now
+ * @returns the check-in to send; undefined: there is no series, or the numbers have to be known
+ */
+export function withCheckIn(
+  state: SeriesState,
+  unheard: readonly NumberRow[] | undefined,
+  id: string,
+  last?: NumberRow,
+): { state: SeriesState; result: SeriesCheckInRequest | undefined } {
+  const { current, ledger } = state
+  if (!current) return { state, result: undefined }
+  const shown = { token: current.token, ledger }
+  // guard: H28 a check-in is sent again under its id
+  if (current.checkIn) return { state, result: { ...current.checkIn, ...shown } }
+  if (!unheard) return { state, result: undefined }
+  const checkIn = checkInOf(current, firstPeriods(unheard), last, id)
+  return { state: { ...state, current: { ...current, checkIn } }, result: { ...checkIn, ...shown } }
+}
+
+/** As many of these numbers as one check-in can name. */
+function firstPeriods(rows: readonly NumberRow[]): readonly NumberRow[] {
+  const periods = new Set<string | undefined>()
+  const end = rows.findIndex(({ period }) => periods.add(period).size > MOST_TOLD)
+  return end < 0 ? rows : rows.slice(0, end)
+}
+
+/** The server refuses this device. */
+export function withRefusal(state: SeriesState, id: string, refused: Refusal): SeriesState {
+  const { current } = state
+  if (current?.checkIn?.id !== id) return state
+  return { ...state, current: { ...current, refused } }
+}
+
+/**
+ * Ignores the answer to a check-in that is not under way: it came twice, or too late.
+ * @param unheard the numbers of which the server had not heard
+ * @returns also those numbers that nobody will see, because the series has ended
+ */
+export function withCheckInAnswer(
+  state: SeriesState,
+  unheard: readonly NumberRow[],
+  id: string,
+  answer: SeriesCheckInAnswer,
+): { state: SeriesState; rows: NumberRow[] } {
+  const { current } = state
+  if (current?.checkIn?.id !== id) return { state, rows: [] }
+  const { checkIn, refused, ...checkedIn } = current
+  if ('token' in answer && !answer.closed) {
+    const { token, ranges } = answer
+    const checked = { ...checkedIn, token, heard: checkIn.last, ...given(ranges) }
+    return { state: { ...state, current: checked }, rows: [] }
+  }
+  const [reason, why] = endOf(answer, unheard.filter(isSeen))
+  const token = 'token' in answer ? answer.token : current.token
+  return ended({ ...state, current: { ...current, token } }, unheard, reason, why)
+}
+
+// guard: H28 a number of a series that has ended is not handed out
+const isSeen = ({ state, heard }: NumberRow): boolean => state !== 'open' || heard === false
+
+/**
+ * @param why no number of it is handed out
+ * @returns also those numbers that nobody will see
+ */
+export function ended(
+  state: SeriesState,
+  unheard: readonly NumberRow[],
+  reason: SeriesEnd,
+  why: string,
+): { state: SeriesState; rows: NumberRow[] } {
+  return {
+    state: withEnd(state, reason),
+    rows: unheard.filter((row) => !isSeen(row)).map((row) => neverOut(row, why)),
+  }
+}
+
+/** @param seen numbers that were handed out, and of which the server has not heard */
+function endOf(
+  answer: SeriesCheckInAnswer,
+  seen: readonly NumberRow[],
+): [reason: SeriesEnd, why: string] {
+  if ('unknown' in answer)
+    return [{ kind: 'unknown' }, 'the server does not know the series any more']
+  if ('token' in answer)
+    return [{ kind: 'closed', ...answer.closed! }, 'the series was closed at the server']
+  const { handedOver } = answer
+  // guard: H28 what a device made after its series was handed over is doubtful
+  const above = handedOver ? seen.filter((row) => !isStated(row, handedOver)) : seen
+  const [first, last] = [above[0]?.place, above.at(-1)?.place]
+  const doubtful = first === undefined ? {} : { doubtful: { from: first, to: last! } }
+  if (handedOver)
+    return [
+      { kind: 'handed-over', ...handedOver, ...doubtful },
+      `${handedOver.to} goes on with the series`,
+    ]
+  const why = 'another copy of this device goes on with the series'
+  return [{ kind: 'copied', heard: answer.last, ...doubtful }, why]
+}
+
+/** Undefined: the device did not have this series before. */
+export const hadBefore = (
+  { ended }: SeriesState,
+  { series: letter }: SeriesAnswer,
+): HiloError | undefined =>
+  ended.some((each) => each.letter === letter) ? noReturn(letter) : undefined
+
+const noReturn = (letter: string): HiloError =>
+  new HiloError(
+    'invalid-response',
+    `The server gives the series ${letter} to this device, which had it before. No device goes ` +
+      'on with a series that has ended for it. Hand the series over to another one.',
+  )
+
+/** Does the other device know of this number? */
+const isStated = (
+  { place, period, number }: NumberRow,
+  { heard, last, period: stated }: SeriesHandedOver,
+): boolean => place <= heard || (period === stated && number <= last)
+
+function withEnd({ current, ...kept }: SeriesState, reason: SeriesEnd): SeriesState {
+  if (!current) return kept
+  const { letter, token } = current
+  // guard: H28 a series that has ended never goes on
+  return { ...kept, ended: [...kept.ended, { letter, token, reason }] }
+}
+
+/** @returns the number, which nobody ever saw: its key gets another one */
+function neverOut({ key: _, open, page, ...row }: NumberRow, why: string): NumberRow {
+  return {
+    ...row,
+    state: 'cancelled',
+    reason: `It was never handed out: ${why}.`,
+    settledAt: new Date().toISOString(),
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * All series and chains of a device as JSON Lines, to be read without this package: a head, a line
+ * for each number, record and entry in the order of making, and the totals with the result of the
+ * check. Or its numbers as a table.
+ */
+
+import { VERSION } from '../../core/version.js'
+import type { Link, NumberRow } from '../../device/series-store.js'
+import { verified } from './chain-verify.js'
+import type { Rule } from './links.js'
+import type { StoredSeries } from './numbers.js'
+import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
+import type { SeriesState } from './state.js'
+
+export interface ExportOptions {
+  /** Put into the head: who issues the documents, where. */
+  head?: Record<string, unknown>
+  /** Only the numbers of this period. Default: all, with records and the register. */
+  period?: string
+  /** `jsonl`: JSON Lines. `csv`: a table of the numbers alone. Default: `jsonl`. */
+  form?: 'jsonl' | 'csv'
+}
+
+/** One line after another, each with its end. */
+export async function* exported(
+  stored: StoredSeries,
+  about: object,
+  { period, form = 'jsonl' }: ExportOptions,
+  rule: Rule | undefined,
+): AsyncGenerator<string, void> {
+  const { state, numbers, links, entries } = stored
+  const reports = reportOf(stored)
+  const linkAt = new Map(links.map((link) => [textOf(link.chain, link.at), link]))
+  const linkOf = new Map(
+    numbers.map(({ letter, id, link }) => [
+      textOf(letter, id),
+      link && linkAt.get(textOf(link.chain, link.at)),
+    ]),
+  )
+  const rows = reports.flatMap(({ series, numbers }) =>
+    numbers
+      .filter((number) => period === undefined || number.period === period)
+      .map((number) => rowOf(series, number, linkOf.get(textOf(series, number.id)))),
+  )
+  if (form === 'csv') {
+    yield csvOf(COLUMNS)
+    for (const row of rows) yield csvOf(COLUMNS.map((column) => (row as Cells)[column]))
+    return
+  }
+  const ofNumbers = new Set(linkOf.values())
+  const isWhole = period === undefined
+  const records = isWhole
+    ? links.filter((link) => !ofNumbers.has(link)).map((link) => ({ record: 'record', ...link }))
+    : []
+  const register = isWhole ? entries.map((entry) => ({ record: 'entry', ...entry })) : []
+  const written: string[] = []
+  const line = (of: object) => `${JSON.stringify(of)}\n`
+  const write = (of: object) => {
+    const text = line(of)
+    written.push(text)
+    return text
+  }
+  yield write({
+    record: 'head',
+    ...about,
+    ...(rule && { rule: { id: rule.id, ...rule.head } }),
+    rules: [...new Set(numbers.flatMap(({ rule }) => rule ?? []))],
+    ...(period !== undefined && { period }),
+    software: `offline-hilo ${VERSION}`,
+    exportedAt: new Date().toISOString(),
+    series: reports.map(seriesOf),
+    count: rows.length + records.length,
+  })
+  for (const of of inOrder(rows, records)) yield write(of)
+  for (const entry of register) yield write(entry)
+  const { broken, chains, flagged = [] } = await verified(stored, undefined, rule)
+  yield line({
+    record: 'end',
+    totals: { ...totalsOf(reports), ...heardIn(state, numbers) },
+    outages: reports.flatMap(outagesIn),
+    check: { broken, chains, flagged },
+    sha256: await sha256(written.join('')),
+  })
+}
+
+type Cells = Partial<Record<(typeof COLUMNS)[number], unknown>>
+
+const COLUMNS = [
+  'series',
+  'period',
+  'number',
+  'id',
+  'state',
+  'key',
+  'takenAt',
+  'date',
+  'takenBy',
+  'settledAt',
+  'by',
+  'reason',
+  'ref',
+  'content',
+  'hash',
+] as const
+
+/** RFC 4180. */
+const csvOf = (cells: readonly unknown[]): string =>
+  `${cells.map((cell) => `"${String(cell ?? '').replaceAll('"', '""')}"`).join(',')}\r\n`
+
+const textOf = (...of: (string | number)[]) => JSON.stringify(of)
+
+function seriesOf(
+  { series, numbers, ranges, ended }: SeriesReport,
+  i: number,
+  all: SeriesReport[],
+) {
+  const [first, last] = [numbers[0], numbers.at(-1)]
+  return {
+    series,
+    first: first?.id,
+    firstAt: first?.takenAt,
+    last: last?.id,
+    lastAt: last?.takenAt,
+    ...(ranges && { ranges }),
+    ...(ended && { ended, successor: all[i + 1]?.series ?? null }),
+    predecessor: all[i - 1]?.series ?? null,
+  }
+}
+
+interface Row extends Partial<Link> {
+  record: string
+}
+
+function rowOf(series: string, number: ReportedNumber, link: Link | undefined): Row {
+  return { record: 'number', ...link, series, ...number }
+}
+
+/** The numbers in their order, and each record without one before the next of its chain. */
+function inOrder(numbers: readonly Row[], records: readonly Row[]): Row[] {
+  const lines: Row[] = []
+  let next = 0
+  for (const number of numbers) {
+    for (let of = records[next]; of?.chain === number.chain; of = records[next]) {
+      if (!of || of.at! >= (number.at ?? 0)) break
+      lines.push(of)
+      next++
+    }
+    lines.push(number)
+  }
+  return [...lines, ...records.slice(next)]
+}
+
+function totalsOf(reports: readonly SeriesReport[]) {
+  const all = reports.flatMap(({ numbers }) => numbers)
+  const inState = (state: string) => all.filter((number) => number.state === state).length
+  return {
+    confirmed: inState('confirmed'),
+    cancelled: inState('cancelled'),
+    open: inState('open'),
+    voided: inState('voided'),
+    refused: inState('refused'),
+    doubtful: all.filter(({ isDoubtful }) => isDoubtful).length,
+    unused: reports.flatMap(({ ranges = [] }) => ranges).reduce((sum, { left }) => sum + left, 0),
+    holes: reports.reduce((sum, { numbers }) => sum + holesIn(numbers), 0),
+  }
+}
+
+/** Of which the server has not heard yet, and since when. */
+function heardIn({ current }: SeriesState, numbers: readonly NumberRow[]) {
+  const { letter, heard = 0 } = current ?? {}
+  const known = numbers.filter((row) => row.letter === letter && row.place <= heard)
+  return { heard, heardUntil: known.at(-1)?.takenAt ?? null }
+}
+
+interface Outage {
+  first: string
+  last: string
+  firstAt: string
+  lastAt: string
+}
+
+/** Numbers in a row that were handed out without the server: offline, or its answer was late. */
+function outagesIn({ numbers }: SeriesReport): Outage[] {
+  const outages: Outage[] = []
+  for (const [i, { id, takenAt, heard }] of numbers.entries()) {
+    const last = { last: id, lastAt: takenAt }
+    if (heard !== false) continue
+    if (numbers[i - 1]?.heard === false) Object.assign(outages.at(-1)!, last)
+    else outages.push({ first: id, firstAt: takenAt, ...last })
+  }
+  return outages
+}
+
+/** Numbers that are missing between the first and the last of a period. */
+function holesIn(numbers: readonly ReportedNumber[]): number {
+  const periods = new Map<string | undefined, { first: number; last: number; count: number }>()
+  for (const { period, number } of numbers) {
+    const { first = number, last = number, count = 0 } = periods.get(period) ?? {}
+    periods.set(period, {
+      first: Math.min(first, number),
+      last: Math.max(last, number),
+      count: count + 1,
+    })
+  }
+  return [...periods.values()].reduce(
+    (sum, { first, last, count }) => sum + last - first + 1 - count,
+    0,
+  )
+}
+
+async function sha256(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,448 @@
+/** The options of `consecutive`, and their check. */
+import { HiloError } from '../../core/errors.js'
+import { utf8Length } from '../../core/utf8.js'
+import { MAX_NAME_BYTES, MAX_PERIOD_BYTES, MAX_REASON_BYTES, SERIES_NAME } from '../../core/wire.js'
+import { checkKeys } from '../../device/options.js'
+import type { NumberRange, Reopened } from '../../device/series-store.js'
+import type { Chain } from './chain.js'
+import type { ExportOptions } from './chain-export.js'
+import type { Known } from './chain-verify.js'
+import type { Sealed } from './links.js'
+import { isPeriodName, type LocalDate, localDate, periodNamed } from './moment.js'
+import type { Holder } from './online.js'
+import { isDay, type Ranges } from './ranges.js'
+import { type FormatNumber, FROM, type Make, type SettledState, type Why } from './rows.js'
+
+export interface ConsecutiveOptions {
+  /**
+   * The name of this device in the server's list of series: `'Till 3'`. Up to 128 bytes of
+   * UTF-8. Default: nothing.
+   */
+  device?: string
+  /**
+   * A name for the series: `'T3'`. Up to 20 letters, digits, `-`, `.`, `_` and `/`, with a digit.
+   * The server refuses a name that another device of this collection has or had. A device that has
+   * another series makes no number until that one is closed at the server. Default: the next
+   * letter.
+   */
+  series?: string
+  /**
+   * The period of a document: `year`, `month`, `day`, or a function of its date, which gets the
+   * parts of the date in the time zone, too: `(date, { year, month }) => …`. Each period counts
+   * from 1. Up to 64 bytes of UTF-8. Default: the series has no periods.
+   */
+  period?: 'year' | 'month' | 'day' | ((date: Date, local: LocalDate) => string)
+  /**
+   * The time zone of the shop, for periods and for the records of a chain: `'America/Sao_Paulo'`.
+   * Default: the one that the device is set to.
+   */
+  timeZone?: string
+  /**
+   * The ranges of numbers that an authority gave for this series, the lowest first. They are in the
+   * place of periods, and need `series`: the server gives a name once, so no other device begins
+   * them again. `'server'`: those that a person gives to the series at the server. Default: the
+   * numbers have no end.
+   */
+  ranges?: readonly NumberRange[] | 'server'
+  /**
+   * From where to where numbers go, and what an id may be: `{ from, to, length, characters }`. The
+   * id of the highest number is checked, too, before the first number is made, and not at number
+   * 100,000. Default: from 1, without an end.
+   */
+  limits?: {
+    /** The first number of the first period on this device: `39` where 38 exist. Default: 1. */
+    from?: number
+    /** The highest number of a period. */
+    to?: number
+    /** The most characters of an id. */
+    length?: number
+    /** Which characters an id is made of: `/^[A-Z0-9-]+$/`. */
+    characters?: RegExp
+  }
+  /**
+   * Each record holds the hash of the one before: `chain()` of `offline-hilo/consecutive/chain`.
+   * Default: no chain.
+   */
+  chain?: Chain
+  /**
+   * How many milliseconds the server has to hear of a number before it is handed out. If it does
+   * not answer in time, the number is handed out with `heard: false`, and so are the next ones
+   * until it answers. 0: at once, the server hears of it later; only for devices whose storage is
+   * never copied. Up to 60,000. Default: 1,000.
+   */
+  wait?: number
+  /**
+   * Makes the id of a number. Each number of each series must get its own text. Each device has a
+   * series of its own, so the series is in the text. It may be called for a number that is then not
+   * made, and again for the same number: what it returned when the number was made is stored. With
+   * ranges it gets the `data` of the range, and no period. Default: `'B-000124'`, with at least six
+   * digits, and `'B-2027-000124'` with periods.
+   */
+  formatId?: (number: number, series: string, period: string | undefined, data?: unknown) => string
+}
+
+export interface ClosePeriodOptions {
+  /** What the app adds up, as JSON has it: the sums of the day. */
+  sums?: unknown
+  /** Who does it. Up to 256 bytes of UTF-8. */
+  by?: string
+  /** The period was closed by mistake: it gets numbers again. Default: false */
+  reopen?: boolean
+  /** Why it is opened again. Up to 1024 bytes of UTF-8. */
+  reason?: string
+}
+
+export interface Checked {
+  collection: string
+  holder: Holder
+  wait: number
+  chain: Chain | undefined
+  ranges: Ranges | undefined
+  /** @throws HiloError `invalid-argument` */
+  makeOf(key: string, date?: Date): Omit<Make, 'checkIn'>
+  /** @throws HiloError `invalid-argument` where there is no chain, or this is not for one */
+  sealedOf(kind: unknown, content: unknown): Sealed
+}
+
+const KEYS = [
+  'chain',
+  'device',
+  'formatId',
+  'limits',
+  'period',
+  'ranges',
+  'series',
+  'timeZone',
+  'wait',
+]
+const MAX_KEY_BYTES = 256
+const MAX_KIND_BYTES = 64
+const DIGITS = 6
+const WAIT_MS = 1_000
+const MAX_WAIT_MS = 60_000
+
+/** @throws HiloError `invalid-argument` */
+export function checkSeriesOptions(collection: string, options: ConsecutiveOptions = {}): Checked {
+  checkKeys('options', options, KEYS)
+  const { device, series, period, timeZone, limits = {} } = options
+  mustBeZone(timeZone)
+  const { wait = WAIT_MS, formatId = defaultId, chain } = options
+  if (device !== undefined) checkDevice(device)
+  must(
+    series === undefined || (typeof series === 'string' && SERIES_NAME.test(series)),
+    'series is 1 to 20 letters, digits, -, ., _ and /, with a digit',
+    series,
+  )
+  must(
+    period === undefined || typeof period === 'function' || isPeriodName(period),
+    "period is 'year', 'month', 'day' or a function",
+    period,
+  )
+  const periodAt = (date: Date) => (period === undefined ? '' : periodOf(period, date, timeZone))
+  must(
+    typeof wait === 'number' && wait >= 0 && wait <= MAX_WAIT_MS,
+    `wait is a number of milliseconds from 0 to ${MAX_WAIT_MS}`,
+    wait,
+  )
+  must(
+    chain === undefined || typeof chain?.linkOf === 'function',
+    "chain is made by chain() of 'offline-hilo/consecutive/chain'",
+    chain,
+  )
+  must(typeof formatId === 'function', 'formatId is a function', formatId)
+  const format = limited(formatId, limits)
+  const { from: start = 1 } = limits
+  if (!options.ranges) checkForm(formatId, options, start, periodAt)
+  const ranges = options.ranges && checkRanges(options.ranges, options, start)
+  const makeOf = (key: string, date?: Date) => ({
+    key,
+    format,
+    series,
+    start,
+    moment: (now = new Date()) => ({ now, date: date ?? now, period: periodAt(date ?? now) }),
+    ranges,
+  })
+  if (Array.isArray(ranges)) for (const { to, data } of ranges) format(to, series!, undefined, data)
+  else if (!ranges && series !== undefined) format(start, series, periodAt(new Date()) || undefined)
+  const sealedOf = (kind: unknown, content: unknown) => ({
+    sealing: chainIn(chain),
+    kind: checkText('kind', kind, MAX_KIND_BYTES),
+    content: frozen(content),
+    collection,
+    timeZone,
+  })
+  return { collection, holder: { device, series }, wait, chain, ranges, makeOf, sealedOf }
+}
+
+/** @throws HiloError `invalid-argument` */
+function chainIn(chain: Chain | undefined): Chain {
+  if (chain) return chain
+  throw badOption('kind and records need the option `chain`', undefined)
+}
+
+/** What is hashed now is what is stored, whatever the app changes later. */
+export function frozen(content: unknown, what = 'content'): unknown {
+  try {
+    return content === undefined ? undefined : JSON.parse(JSON.stringify(content))
+  } catch {
+    throw badOption(`${what} is what JSON can write`, content)
+  }
+}
+
+const defaultId = (number: number, series: string, period: string | undefined): string =>
+  [series, ...(period === undefined ? [] : [period]), String(number).padStart(DIGITS, '0')].join(
+    '-',
+  )
+
+function periodOf(
+  period: NonNullable<ConsecutiveOptions['period']>,
+  date: Date,
+  timeZone: string | undefined,
+): string {
+  const local = localDate(date, timeZone)
+  const given =
+    typeof period === 'string'
+      ? periodNamed(period, local)
+      : called('period', () => period(date, local))
+  const made = checkText('what period makes of the date', given, MAX_PERIOD_BYTES)
+  return checkLine('a period', made)
+}
+
+/** @returns the ranges from `start` on */
+function checkRanges(
+  ranges: Ranges,
+  { series, period }: ConsecutiveOptions,
+  start: number,
+): Ranges {
+  must(!period, 'ranges have no period', period)
+  if (ranges === 'server') return ranges
+  must(Array.isArray(ranges) && ranges.length > 0, 'ranges is a list of at least one range', ranges)
+  must(series !== undefined, 'ranges need the option `series`', series)
+  let above = 0
+  const checked = ranges
+    .map((range) => {
+      checkKeys('ranges', range, ['from', 'to', 'validUntil', 'data'])
+      const { from, to, validUntil, data } = range
+      must(
+        isCount(from) && isCount(to) && from <= to,
+        'a range goes from … to …, whole numbers from 1 on',
+        `${from} to ${to}`,
+      )
+      must(from > above, 'each range begins above the one before', `${from}`)
+      above = to
+      must(
+        validUntil === undefined || isDay(validUntil),
+        "validUntil is a day: '2027-12-31'",
+        validUntil,
+      )
+      return {
+        from: Math.max(from, start),
+        to,
+        ...(validUntil !== undefined && { validUntil }),
+        ...(data !== undefined && { data: frozen(data, 'data') }),
+      }
+    })
+    .filter(({ from, to }) => from <= to)
+  must(checked.length > 0, 'limits.from is not above all ranges', `${start}`)
+  return checked
+}
+
+/** With ranges, whoever gives them sees to it that no number comes twice. */
+function checkForm(
+  formatId: FormatNumber,
+  { series }: ConsecutiveOptions,
+  start: number,
+  periodAt: (date: Date) => string,
+): void {
+  const other = series?.replace(/\d/, (digit) => `${(Number(digit) + 1) % 10}`) ?? 'B'
+  let texts: unknown[]
+  try {
+    const of = periodAt(new Date()) || undefined
+    texts = [series ?? 'A', other].map((each) => formatId(start, each, of))
+  } catch {
+    // Then no number is made.
+    return
+  }
+  const [text] = texts
+  // guard: H38 the numbers of two series have different texts
+  must(
+    typeof text !== 'string' ||
+      text !== texts[1] ||
+      text === '' ||
+      (series !== undefined && text.includes(series)),
+    'formatId has the series in its text, because each device has a series of its own',
+    text,
+  )
+}
+
+/** The id of a number, where it and the id of the highest number keep the limits. */
+function limited(
+  formatId: FormatNumber,
+  limits: NonNullable<ConsecutiveOptions['limits']>,
+): FormatNumber {
+  checkKeys('limits', limits, ['from', 'to', 'length', 'characters'])
+  const { from = 1, to, length = Number.MAX_SAFE_INTEGER, characters = /^/ } = limits
+  for (const count of [from, to ?? 1, length])
+    must(isCount(count), 'from, to and length of limits are whole numbers from 1 on', count)
+  must(characters instanceof RegExp, 'limits.characters is a regular expression', characters)
+  const check = (...of: Parameters<FormatNumber>): string => {
+    const id = checkId(formatId, ...of)
+    must([...id].length <= length, `an id has at most ${length} characters`, id)
+    // `test` would go on where it stopped in the id before, if the expression has the flag `g`.
+    must(id.search(characters) >= 0, `an id is of the form ${characters}`, id)
+    return id
+  }
+  return (number, ...of) => {
+    const most = to ?? Number.MAX_SAFE_INTEGER
+    must(number <= most, `the highest number is ${most}: this series is full`, `${number}`)
+    if (to !== undefined) check(to, ...of)
+    return check(number, ...of)
+  }
+}
+
+function mustBeZone(timeZone: string | undefined): void {
+  let isZone = timeZone === undefined
+  try {
+    localDate(new Date(), timeZone)
+    isZone ||= typeof timeZone === 'string'
+  } catch {
+    // It is none.
+  }
+  must(isZone, "timeZone is a name such as 'America/Sao_Paulo'", timeZone)
+}
+
+/** The server refuses a name of two lines for ever. */
+function checkDevice(device: string): void {
+  checkLine('device', checkText('device', device, MAX_NAME_BYTES))
+}
+
+function checkLine(what: string, text: string): string {
+  must(!/\p{Cc}/u.test(text), `${what} is well-formed Unicode without control characters`, text)
+  return text
+}
+
+/** An id goes onto a receipt and into the storage, so it has to be a text. */
+const checkId = (formatId: FormatNumber, ...of: Parameters<FormatNumber>): string =>
+  checkText(
+    `what formatId makes of ${of[0]} of ${of[1]}`,
+    called('formatId', () => formatId(...of)),
+  )
+
+/** @throws HiloError `invalid-argument` for whatever the app's function throws */
+function called<T>(what: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    const why = (cause as Error)?.message ?? cause
+    throw new HiloError('invalid-argument', `No number was made: ${what} failed: ${why}`, { cause })
+  }
+}
+
+/** @throws HiloError `invalid-argument` */
+export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KEY_BYTES)
+
+/** @throws HiloError `invalid-argument` */
+export function checkKnown(known: Known): Known {
+  const { chain, at, hash } = Object(known) as Partial<Known>
+  must(
+    typeof chain === 'string' && isCount(at) && typeof hash === 'string',
+    '`known` is one link: { chain, at, hash }. The chain is the series, or an empty text for ' +
+      'that of the device',
+    known,
+  )
+  return known
+}
+
+/**
+ * The options of a call.
+ * @param known what it may be told
+ * @throws HiloError `invalid-argument`
+ */
+export function checkCall<T extends object>(
+  options: T | undefined,
+  ...known: (keyof T & string)[]
+) {
+  const isGiven = options !== undefined && options !== null
+  if (isGiven) checkKeys('options', options, known)
+  return isGiven ? options : ({} as Partial<T>)
+}
+
+/** @throws HiloError `invalid-argument` */
+export function checkWhy(state: SettledState, options: Why | undefined): Why {
+  const isState = typeof state === 'string' && Object.hasOwn(FROM, state)
+  must(isState, `a number is settled as ${Object.keys(FROM).join(', ')}`, state)
+  const { reason, by, ref } = checkCall(options, 'reason', 'by', 'ref')
+  const isGiven = state !== 'confirmed' || reason !== undefined
+  return {
+    ...(isGiven && { reason: checkText('a reason', reason, MAX_REASON_BYTES) }),
+    ...(by !== undefined && { by: checkText('`by`', by, MAX_KEY_BYTES) }),
+    ...(ref !== undefined && { ref: checkText('`ref`', ref, MAX_KEY_BYTES) }),
+  }
+}
+
+/** @throws HiloError `invalid-argument` */
+export function checkExport(options: ExportOptions | undefined): ExportOptions {
+  const asked = checkCall(options, 'head', 'period', 'form')
+  const { form = 'jsonl', period } = asked
+  must(form === 'jsonl' || form === 'csv', "form is 'jsonl' or 'csv'", form)
+  must(period === undefined || typeof period === 'string', 'period is a text', period)
+  return asked
+}
+
+/** @throws HiloError `invalid-argument` */
+export function checkDate(date: unknown): void {
+  const isDate = date instanceof Date && !Number.isNaN(date.getTime())
+  must(isDate, '`date` is a Date', date)
+}
+
+/** @throws HiloError `invalid-argument` */
+export const checkBy = (by: string): string => checkText('`by`', by, MAX_KEY_BYTES)
+
+/** @throws HiloError `invalid-argument` */
+export function checkClosing({ by, reason, reopen = false, sums }: ClosePeriodOptions): {
+  sums: object
+  reopened?: Reopened
+} {
+  must(typeof reopen === 'boolean', 'reopen is true or false', reopen)
+  const who = by === undefined ? {} : { by: checkBy(by) }
+  if (!reopen)
+    return { sums: { ...(sums !== undefined && { sums: frozen(sums, 'sums') }), ...who } }
+  return {
+    sums: {},
+    reopened: { reason: checkText('a reason', reason, MAX_REASON_BYTES), ...who },
+  }
+}
+
+/** @throws HiloError `invalid-argument` */
+export function checkSignal(signal: unknown): void {
+  const isSignal = typeof (signal as AbortSignal)?.aborted === 'boolean'
+  must(isSignal, '`signal` is an AbortSignal', signal)
+}
+
+function checkText(what: string, text: unknown, maxBytes = Number.POSITIVE_INFINITY): string {
+  must(typeof text === 'string' && text !== '', `${what} is a text that is not empty`, text)
+  // A database may store another text than this one, and two keys would have one number.
+  must(!/[\0\p{Cs}]/u.test(text), `${what} is well-formed Unicode without U+0000`, text)
+  const bytes = utf8Length(text)
+  must(
+    bytes <= maxBytes,
+    `${what} has at most ${maxBytes} bytes of UTF-8`,
+    `a text of ${bytes} bytes`,
+  )
+  return text
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1
+
+/** @throws HiloError `invalid-argument` */
+export function must(holds: boolean, rule: string, value: unknown): asserts holds {
+  if (!holds) throw badOption(rule, value)
+}
+
+const badOption = (rule: string, value: unknown): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `No number was made or changed: ${rule}; this is ${
+      typeof value === 'string' ? value || 'empty' : typeof value
+    }.`,
+  )

@@ -1,0 +1,150 @@
+/**
+ * The register of a device: what happened to its numbers, in order, each entry with the hash of the
+ * one before. Guarantees that no number and no series is written without an entry: it looks at what
+ * a transaction writes, so no caller can leave one out.
+ */
+import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
+import { canonical, sha256 } from './sha256.js'
+import { readState, type SeriesState } from './state.js'
+
+/** An entry before it has its place and its hash. */
+type Draft = Omit<Entry, 'place' | 'previous' | 'hash'>
+
+/** A number, wherever it is stored. */
+export const nameOf = ({ letter, place }: Pick<NumberRow, 'letter' | 'place'>): string =>
+  `${letter} ${place}`
+
+/** Of all that the entry says, and of the hash before. */
+export const hashOf = ({ hash: _, ...entry }: Omit<Entry, 'hash'> & { hash?: string }): string =>
+  sha256(canonical(entry))
+
+/** One transaction, with the entries of all that it writes. */
+export async function recorded<T>(
+  tx: SeriesTransaction,
+  work: (tx: SeriesTransaction) => Promise<T>,
+): Promise<T> {
+  const drafts: Draft[] = []
+  const known = new Map<string, NumberRow>()
+  let before: Promise<unknown> | undefined
+  let saved: object | undefined
+  const state = () => {
+    before ??= tx.state()
+    return before
+  }
+  const see = <Row extends NumberRow | undefined>(row: Row): Row => {
+    if (row) known.set(nameOf(row), row)
+    return row
+  }
+  const result = await work({
+    ...tx,
+    state,
+    numberOf: async (key) => see(await tx.numberOf(key)),
+    numbersAfter: async (...of) => (await tx.numbersAfter(...of)).map(see),
+    openNumbers: async () => (await tx.openNumbers()).map(see),
+    addNumber(row) {
+      tx.addNumber(row)
+      drafts.push(taken(row))
+    },
+    saveNumber(row) {
+      tx.saveNumber(row)
+      drafts.push(...changed(known.get(nameOf(row)), row))
+    },
+    addLink(link) {
+      tx.addLink(link)
+      if (link.id === undefined) drafts.push(linked(link))
+    },
+    saveState(next) {
+      saved = next
+    },
+  })
+  if (!saved && drafts.length === 0) return result
+  const old = readState(await state())
+  const next = (saved as SeriesState | undefined) ?? old
+  let { tail } = old
+  // guard: H40 what is written has an entry, in the same transaction
+  for (const draft of [...drafts, ...ofState(old, next)]) {
+    const place = (tail?.place ?? 0) + 1
+    const entry = { ...draft, place, previous: tail?.hash ?? '' }
+    const hash = hashOf(entry)
+    tx.addEntry({ ...entry, hash })
+    tail = { place, hash }
+  }
+  tx.saveState({ ...next, ...(tail && { tail }) })
+  return result
+}
+
+const now = (): string => new Date().toISOString()
+
+const taken = ({ letter, place, takenAt, state, open, page, ...row }: NumberRow): Draft => ({
+  what: 'taken',
+  at: takenAt,
+  series: letter,
+  made: place,
+  ...row,
+})
+
+function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
+  const { letter: series, place: made, id, key, state, reason, by, ref, settledAt } = row
+  const of = { series, made, id, ...(key !== undefined && { key }) }
+  const isLate = row.heard === false && before?.heard !== false
+  const isClosed = canonical(before?.closing) !== canonical(row.closing)
+  const { period, closing, reopened } = row
+  const ofPeriod = { at: now(), series, made, id, period }
+  return [
+    ...(isClosed
+      ? [
+          closing
+            ? { what: 'closed' as const, ...ofPeriod, closing }
+            : { what: 'reopened' as const, ...ofPeriod, ...(reopened && { reopened }) },
+        ]
+      : []),
+    ...(isLate ? [{ what: 'late' as const, at: now(), ...of }] : []),
+    ...(before?.state === state
+      ? []
+      : [
+          {
+            what: 'settled' as const,
+            at: settledAt ?? now(),
+            ...of,
+            state,
+            ...(reason !== undefined && { reason }),
+            ...(by !== undefined && { by }),
+            ...(ref !== undefined && { ref }),
+          },
+        ]),
+  ]
+}
+
+const linked = ({ chain, at, hash, key, kind, rule, content }: Link): Draft => ({
+  what: 'record',
+  at: now(),
+  ...(key !== undefined && { key }),
+  kind,
+  link: { chain, at, hash },
+  ...(rule !== undefined && { rule }),
+  ...(content !== undefined && { content: sha256(canonical(content)) }),
+})
+
+/** What has become of the series. */
+function ofState(old: SeriesState, { ended, current, ledger }: SeriesState): Draft[] {
+  const over = ended.slice(old.ended.length).map(({ letter, reason }): Draft => {
+    return { what: 'ended', at: now(), series: letter, end: reason }
+  })
+  if (!current) return over
+  const { letter: series, begun, after, ranges } = current
+  if (begun !== old.current?.begun)
+    return [
+      ...over,
+      {
+        what: 'begun',
+        at: now(),
+        series,
+        ...(ledger !== undefined && { ledger }),
+        ...(after && { after }),
+        ...(ranges && { ranges }),
+      },
+    ]
+  return canonical(ranges) === canonical(old.current?.ranges)
+    ? over
+    : [...over, { what: 'ranges', at: now(), series, ranges: ranges ?? [] }]
+}

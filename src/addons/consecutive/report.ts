@@ -1,0 +1,150 @@
+/** The whole series of a device, number by number, for people who have to account for them. */
+import type {
+  ChainFlag,
+  Closing,
+  Entry,
+  NumberRange,
+  NumberRow,
+  Reopened,
+} from '../../device/series-store.js'
+import { type HeldSeries, heldSeries, type StoredSeries } from './numbers.js'
+import { dataOf, type ReportedRange, reportedRanges, restOf } from './ranges.js'
+import { nameOf } from './register.js'
+import { doubtfulIn, type SeriesEnd } from './state.js'
+
+/**
+ * - `open`: taken, and nothing else yet.
+ * - `confirmed`: on a stored receipt.
+ * - `cancelled`: on no receipt; `reason` says why.
+ * - `voided`: on a stored receipt that a later record has voided; `reason` says why.
+ * - `refused`: the authority has refused the receipt; `reason` says why.
+ */
+export type NumberState = NumberRow['state']
+
+/** A state that a number got. */
+export interface Settlement {
+  state: NumberState
+  /** By the device's clock: ISO 8601, in UTC. */
+  at: string
+  reason?: string
+  by?: string
+  ref?: string
+}
+
+export interface ReportedNumber {
+  id: string
+  /** Absent: the series has no periods. `1001-2000`: the range that it is of. */
+  period?: string
+  number: number
+  /** Of its range. */
+  data?: unknown
+  state: NumberState
+  /** What the number is for. Absent: it was never handed out, and its key got another number. */
+  key?: string
+  /** Why it was cancelled, voided or refused. */
+  reason?: string
+  /** When it was taken, by the device's clock: ISO 8601, in UTC. */
+  takenAt: string
+  /** The date of the document, if the app gave one: ISO 8601, in UTC. */
+  date?: string
+  /** Who took it. Absent: the app did not say. */
+  takenBy?: string
+  /** It is the last one of a period that is closed. */
+  closing?: Closing
+  /** It was the last one of a period that was closed, and was opened again. */
+  reopened?: Reopened
+  /** When it got its state. Absent: it is open. */
+  settledAt?: string
+  /** Each state that it got, in order. Absent: it is open. */
+  settled?: Settlement[]
+  /** Who gave it its state. Absent: the app did not say. */
+  by?: string
+  /** The other document, as the app said. */
+  ref?: string
+  /** False: it was handed out before the server had heard of it. Absent: it was not. */
+  heard?: false
+  /** Its date is more than a minute before that of the number before: the clock went back. */
+  isBack?: true
+  /** Another device may have made this number, too. */
+  isDoubtful?: true
+  /** The hash of what the app gave: SHA-256 of its JSON, the keys in order. */
+  content?: string
+  /** Which rule made its record in the chain. */
+  rule?: string
+  /** What did not fit in the chain when it was made. */
+  flags?: ChainFlag[]
+}
+
+export interface SeriesReport extends Partial<HeldSeries> {
+  /** `'B'` */
+  series: string
+  /**
+   * In the order of making. Each period counts from 1, or the first one from `start`, a range from
+   * its first number, each number higher by one than the one before.
+   */
+  numbers: ReportedNumber[]
+  /** Those that an authority gave, the lowest first. Absent: there are none. */
+  ranges?: ReportedRange[]
+  /** Why no number is made in this series any more. */
+  ended?: SeriesEnd
+}
+
+/** @param last the last number of the series that goes on */
+export function reportOf(
+  { state, numbers: rows, entries, ranges: given }: Omit<StoredSeries, 'links'>,
+  last = rows.findLast(({ letter }) => letter === state.current?.letter),
+): SeriesReport[] {
+  const settled = settlementsIn(entries)
+  const listed = (letter: string, ranges: readonly NumberRange[], reason?: SeriesEnd) => {
+    const of = rows.filter((row) => row.letter === letter)
+    const doubtful = reason && doubtfulIn(reason)
+    const reported = reportedRanges(of, ranges)
+    return {
+      series: letter,
+      numbers: of.map((row) => reportedNumber(row, settled.get(nameOf(row)), doubtful)),
+      ...(reported.length > 0 && { ranges: reported }),
+    }
+  }
+  const reports = state.ended.map(
+    ({ letter, reason }): SeriesReport => ({ ...listed(letter, [], reason), ended: reason }),
+  )
+  const held = heldSeries(state, last)
+  if (!held) return reports
+  const rest = given && restOf(given, held.last)
+  return [...reports, { ...held, ...listed(held.series, given ?? []), ...rest }]
+}
+
+/** By the name of their number. */
+function settlementsIn(entries: readonly Entry[]): Map<string, Settlement[]> {
+  const settled = new Map<string, Settlement[]>()
+  for (const { what, series, made, state, at, reason, by, ref } of entries) {
+    if (what !== 'settled') continue
+    const name = nameOf({ letter: series!, place: made! })
+    const of = settled.get(name) ?? []
+    of.push({
+      state: state!,
+      at,
+      ...(reason !== undefined && { reason }),
+      ...(by !== undefined && { by }),
+      ...(ref !== undefined && { ref }),
+    })
+    settled.set(name, of)
+  }
+  return settled
+}
+
+const reportedNumber = (
+  { letter, place, period, range, open, page, isBack, link, ...row }: NumberRow,
+  settled: Settlement[] | undefined,
+  doubtful: { from: number; to: number } | undefined,
+): ReportedNumber => ({
+  ...row,
+  ...(period && { period }),
+  ...dataOf(range),
+  ...(settled && { settled }),
+  ...(isBack && { isBack: true }),
+  ...(row.key !== undefined && isIn(place, doubtful) && { isDoubtful: true }),
+})
+
+const isIn = (number: number, range: { from: number; to: number } | undefined): boolean =>
+  range !== undefined && range.from <= number && number <= range.to

@@ -1,0 +1,251 @@
+/** A number of a series as it is stored, and how that changes. Pure. */
+import { HiloError } from '../../core/errors.js'
+import type { SeriesMark } from '../../core/wire.js'
+import type { Closing, NumberRange, NumberRow } from '../../device/series-store.js'
+import type { Sealed } from './links.js'
+import { highestOf, placeIn, type Ranges, rangesOf } from './ranges.js'
+
+/** Makes the id of a number. */
+export type FormatNumber = (
+  number: number,
+  letter: string,
+  period: string | undefined,
+  data?: unknown,
+) => string
+
+/** What a number is made of. */
+export interface Make {
+  key: string
+  format: FormatNumber
+  /** The name of the series that it has to be of. Undefined: of any. */
+  series?: string | undefined
+  /** The number of the first one on this device. Default: 1. */
+  start?: number
+  /** @returns one instant: when the number is made, its document's date, and its period */
+  moment(now?: Date): Moment
+  /** Who takes it. */
+  by?: string | undefined
+  /** Which an authority gave: they are in the place of periods. */
+  ranges?: Ranges | undefined
+  /** Who takes it. Undefined: others cannot tell whether that page lives. */
+  page?: string | undefined
+  /**
+   * The id of the check-in that names the number, and is stored with it. Undefined: the number is
+   * handed out before the server hears of it.
+   */
+  checkIn: string | undefined
+  /** The hash of what the app gave. Undefined: it gave nothing. */
+  content?: string | undefined
+  /** Its record in the chain. Absent: the series has no chain. */
+  sealed?: Sealed | undefined
+}
+
+interface Moment {
+  now: Date
+  date: Date
+  /** Empty: it has none. */
+  period: string
+}
+
+/** A number that is made at one instant. */
+export type Making = Make & Moment
+
+/** A document may be so much older than the one before without being called back in time. */
+const BACK_MS = 60_000
+
+type Last = Pick<NumberRow, 'place' | 'period' | 'number'> &
+  Partial<Pick<NumberRow, 'takenAt' | 'date' | 'range'>>
+
+/** What is known where a number is made. */
+export interface Before {
+  letter: string
+  /** Is it the first series of this device? */
+  isFirst: boolean
+  /** The last number of the series. */
+  last: Last | undefined
+  /** The last number of the period. */
+  ofPeriod: Pick<NumberRow, 'number' | 'closing'> | undefined
+  /** Which the server gave to the series. */
+  given?: readonly NumberRange[] | undefined
+  /** Of a series that was handed over: what the device before has made. */
+  after?: SeriesMark | undefined
+}
+
+/**
+ * The row of a number that is made now.
+ * @throws HiloError `invalid-argument`
+ */
+export function newNumber(before: Before, make: Making): NumberRow {
+  const { letter, after, given } = before
+  const { key, format, ranges, page, checkIn, content, now, date, by } = make
+  const last = before.last ?? lastOf(after)
+  const made = ranges
+    ? placeIn(rangesOf(ranges, given), last, after)
+    : placeAfter({ ...before, last }, make)
+  const { period, number, range } = made
+  const dateBefore = before.last?.date ?? before.last?.takenAt
+  const isBack = dateBefore !== undefined && date.getTime() < Date.parse(dateBefore) - BACK_MS
+  return {
+    letter,
+    place: (last?.place ?? 0) + 1,
+    period,
+    ...(range && { range }),
+    number,
+    id: format(number, letter, (!range && period) || undefined, range?.data),
+    key,
+    state: 'open',
+    takenAt: now.toISOString(),
+    ...(date !== now && { date: date.toISOString() }),
+    ...(by !== undefined && { takenBy: by }),
+    open: 1,
+    ...(content !== undefined && { content }),
+    ...(page !== undefined && { page }),
+    ...(checkIn === undefined && { heard: false }),
+    ...(isBack && { isBack: 1 }),
+  }
+}
+
+/** Does the next number of the series need no other number to be known than this one? */
+export const isEnough = (row: Last | undefined, { ranges, period }: Making): boolean =>
+  ranges !== undefined || row?.period === period
+
+/** Where the next number of a period is. */
+function placeAfter(
+  { isFirst, last, after, ...before }: Before,
+  { period, start = 1 }: Making,
+): { period: string; number: number; range?: undefined } {
+  // guard: H40 a period that was closed gets no number
+  if (before.ofPeriod?.closing) throw closed(period, before.ofPeriod.closing)
+  // guard: H28 a series that was handed over goes on above what was made
+  const ofPeriod = before.ofPeriod ?? lastOf(after, period)
+  // The ids of ranges have no period either.
+  // guard: H28 a number without a period is above those of ranges
+  const isAfterRange = period === '' && last?.range !== undefined
+  const begin = isFirst && !last ? start : 1
+  // guard: H28 a number without a period is above all that was made before a hand-over
+  const least = period === '' ? highestOf(after, []) : 0
+  const above = Math.max(least, (isAfterRange ? last : ofPeriod)?.number ?? 0)
+  return { period, number: above ? above + 1 : begin }
+}
+
+/** The last number of a series that was handed over, or of one period of it. */
+export function lastOf(
+  after: SeriesMark | undefined,
+  period = after?.periods.at(-1)?.period,
+): Pick<NumberRow, 'place' | 'period' | 'number'> | undefined {
+  const mark = after?.periods.find((each) => each.period === period)
+  return mark && { place: after!.last, period: mark.period, number: mark.last }
+}
+
+/** How far each period of these numbers has come; undefined where numbers are places. */
+export function marksOf(
+  rows: readonly Pick<NumberRow, 'place' | 'period' | 'number'>[],
+): { period: string; first: number; last: number }[] | undefined {
+  const marks = new Map<string, { period: string; first: number; last: number }>()
+  for (const { period, number } of rows) {
+    const { first = number, last = number } = marks.get(period) ?? {}
+    marks.set(period, { period, first: Math.min(first, number), last: Math.max(last, number) })
+  }
+  const isPlain = rows.every((row) => row.period === '' && row.number === row.place)
+  return isPlain ? undefined : [...marks.values()]
+}
+
+/** @returns the number, which the page that asked last is in the middle of */
+export const takenBy = (row: NumberRow, page: string | undefined): NumberRow =>
+  row.state === 'open' && page !== undefined && page !== row.page ? { ...row, page } : row
+
+/** @returns the number, which is handed out although the server has not heard of it */
+export const handedOut = (row: NumberRow): NumberRow => ({ ...row, heard: false })
+
+/** From which states a number gets to one. */
+export const FROM = {
+  confirmed: ['open', 'refused'],
+  cancelled: ['open'],
+  voided: ['confirmed'],
+  refused: ['open', 'confirmed'],
+}
+
+export type SettledState = 'confirmed' | 'cancelled' | 'voided' | 'refused'
+
+/** Who gives a number its state, and why. */
+export interface Why {
+  reason?: string
+  by?: string
+  ref?: string
+}
+
+/**
+ * The number in its new state; the same object where it has that already.
+ * @throws HiloError `invalid-argument`
+ */
+export function settledAs(row: NumberRow, state: SettledState, why: Why): NumberRow {
+  if (row.state === state) return row
+  // guard: H28 a number that was settled keeps its state
+  if (!FROM[state].includes(row.state)) throw settledBefore(row)
+  const { open, page, by, reason, ref, ...rest } = row
+  return {
+    ...rest,
+    state,
+    settledAt: new Date().toISOString(),
+    ...why,
+  }
+}
+
+function settledBefore({ id, state, reason }: NumberRow): HiloError {
+  const because = reason === undefined ? '' : ` (${reason})`
+  const advice =
+    state === 'confirmed'
+      ? " Correct its receipt by another one, and settle this one as 'voided'."
+      : ''
+  return new HiloError(
+    'invalid-argument',
+    state === 'open'
+      ? `${id} is open, so no receipt has it yet: settle it as 'confirmed' or 'cancelled'.`
+      : `${id} was ${state}${because}. Nothing was changed.${advice}`,
+  )
+}
+
+export const noNumber = (key: string): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `No number was made for the key ${JSON.stringify(key)}. Nothing was changed. Take a number ` +
+      'with next({ key }) first.',
+  )
+
+/** @throws HiloError `invalid-argument` where what the key has was made with other content */
+export function mustBeSame(
+  id: string,
+  key: string,
+  was: string | undefined,
+  is: string | undefined,
+) {
+  // guard: H28 a key has one content
+  if (is !== undefined && is !== was) throw otherContent(id, key, was, is)
+}
+
+const otherContent = (id: string, key: string, was = 'none', is: string): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `Nothing was made or changed: ${id} was made for the key ${JSON.stringify(key)} with other ` +
+      `content. The hash of that one is ${was}, of this one ${is}. Another document takes ` +
+      'another key. For the number of this one, ask without content.',
+  )
+
+const closed = (period: string, { last }: Closing): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `No number was made: the period ${period} was closed after ${last}. Give the document a date ` +
+      'of a later period. If it was closed by mistake, closePeriod() with `reopen` opens it again.',
+  )
+
+/** @throws HiloError `invalid-argument` */
+export function mustHavePeriod(period: string, isThere: boolean): void {
+  if (isThere) return
+  throw new HiloError(
+    'invalid-argument',
+    `Nothing was changed: no number of the period ${JSON.stringify(period)} was made.`,
+  )
+}
+
+export const sameText = ({ id }: NumberRow): HiloError =>
+  new HiloError('invalid-argument', `No number was made: formatId makes ${id} of two numbers.`)

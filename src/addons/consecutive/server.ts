@@ -1,0 +1,108 @@
+/**
+ * Asks the server for a series, and checks in, over HTTP. Guarantees that it accepts only a sound
+ * answer; any other becomes a `HiloError` that says what to do.
+ */
+import { HiloError } from '../../core/errors.js'
+import { plainHeaders } from '../../core/headers.js'
+import type {
+  SeriesAnswer,
+  SeriesCheckInAnswer,
+  SeriesCheckInRequest,
+  SeriesMark,
+  SeriesRequest,
+} from '../../core/wire.js'
+import { SERIES_NAME } from '../../core/wire.js'
+import type { HiloOptions } from '../../device/options.js'
+import { readAnswer } from '../../source/answers.js'
+import { requester, type ServerAddress } from '../../source/http.js'
+import { isDay } from './ranges.js'
+
+export interface SeriesServer {
+  /**
+   * @throws HiloError `server-unreachable`, `server-refused`, `no-hilo-server`, `invalid-response`
+   */
+  begin(request: SeriesRequest): Promise<SeriesAnswer>
+  /** @throws HiloError as `begin` */
+  checkIn(request: SeriesCheckInRequest): Promise<SeriesCheckInAnswer>
+}
+
+/** @param database of the server */
+export function seriesServer(
+  server: ServerAddress & Pick<HiloOptions, 'headers'>,
+  database: string,
+): SeriesServer {
+  const { url, headers = {} } = server
+  const request = requester(server, async () =>
+    plainHeaders(typeof headers === 'function' ? await headers() : headers),
+  )
+  const address = `${url}/databases/${encodeURIComponent(database)}/hilo/series`
+  return {
+    async begin(body) {
+      const said = await request('POST', address, body, NO_SERIES)
+      const answer = readAnswer<SeriesAnswer>(said, url, 'series')
+      const { series, token, ledger, after, ranges } = answer
+      const isSound =
+        isSeriesName(series) &&
+        typeof token === 'string' &&
+        typeof ledger === 'string' &&
+        (after === undefined || isMark(Object(after))) &&
+        areRanges(ranges)
+      if (!isSound) throw invalid(url, answer)
+      const given = {
+        ...(after !== undefined && { after }),
+        ...(ranges !== undefined && { ranges }),
+      }
+      return { series, token, ledger, ...given } as SeriesAnswer
+    },
+    async checkIn(body) {
+      const said = await request('POST', `${address}/checkin`, body)
+      const answer = readAnswer<Outcomes>(said, url, 'token', 'superseded', 'unknown')
+      const { handedOver } = answer as { handedOver?: { last: unknown; heard: unknown } | null }
+      const isSound =
+        (typeof answer.token === 'string' && areRanges(answer.ranges)) ||
+        answer.unknown === true ||
+        (answer.superseded === true &&
+          Number.isSafeInteger(answer.last) &&
+          (handedOver === undefined ||
+            (Number.isSafeInteger(handedOver?.last) && Number.isSafeInteger(handedOver?.heard))))
+      // guard: H34 an answer of another ledger, or of none, changes nothing of a series
+      if (!isSound || answer.ledger !== body.ledger) throw invalid(url, answer)
+      return answer as SeriesCheckInAnswer
+    },
+  }
+}
+
+/** What the answer to a check-in may have. */
+type Outcomes = Record<
+  'token' | 'ledger' | 'ranges' | 'superseded' | 'unknown' | 'last' | 'handedOver',
+  unknown
+>
+
+const isSeriesName = (series: unknown): boolean =>
+  typeof series === 'string' && (/^[A-Z]+$/.test(series) || SERIES_NAME.test(series))
+
+const isMark = ({ last, periods }: SeriesMark): boolean =>
+  Number.isSafeInteger(last) &&
+  Array.isArray(periods) &&
+  periods.length > 0 &&
+  periods.every((each) => typeof each?.period === 'string' && Number.isSafeInteger(each.last))
+
+const areRanges = (ranges: unknown): boolean =>
+  ranges === undefined ||
+  (Array.isArray(ranges) &&
+    ranges.every(
+      (each) =>
+        Number.isSafeInteger(each?.from) &&
+        Number.isSafeInteger(each.to) &&
+        (each.validUntil === undefined || isDay(each.validUntil)),
+    ))
+
+const NO_SERIES = 'The server gave no series; ask again later.'
+
+const invalid = (url: string, answer: unknown): HiloError =>
+  new HiloError(
+    'invalid-response',
+    `${url} answered with something that says nothing of a series. It began: ` +
+      `${JSON.stringify(answer).slice(0, 120)}. Nothing was changed; check that the URL is that ` +
+      'of an offline-hilo-server.',
+  )

@@ -1,0 +1,200 @@
+/**
+ * What a device stores of its series of one collection. Pure. Guarantees that a record which is
+ * damaged, or newer than this package, is not taken for another one.
+ */
+import { HiloError } from '../../core/errors.js'
+import type {
+  SeriesCheckInRequest,
+  SeriesHandedOver,
+  SeriesLink,
+  SeriesMark,
+} from '../../core/wire.js'
+import { LINK_HASH } from '../../core/wire.js'
+import type { NumberRange, NumberRow } from '../../device/series-store.js'
+import { lastOf, marksOf } from './rows.js'
+
+export interface SeriesState {
+  version: typeof STATE_VERSION
+  /** The series that numbers are made in. Absent: the server has to give one first. */
+  current?: CurrentSeries
+  /** The id of the claim that was or will be sent; kept until its answer is stored (H11). */
+  claim?: string
+  /** Oldest first. */
+  ended: EndedSeries[]
+  /** The name of the ledger that gave the last series. Absent: there was none. */
+  ledger?: string
+  /** Another one has answered: no series begins. */
+  stopped?: SeriesLedgers
+  /** The last entry of the register. Absent: it has none. */
+  tail?: { place: number; hash: string }
+  /** Ledgers that the device has left: late answers of them mean nothing. */
+  former?: string[]
+}
+
+/** Two ledgers that have answered. */
+export interface SeriesLedgers {
+  /** The public name of the ledger that gave the series. */
+  before: string
+  /** Of the other one. */
+  after: string
+  /** When its first answer came, by this device's clock: ISO 8601, in UTC. */
+  since: string
+}
+
+export interface CurrentSeries {
+  letter: string
+  /** The id of the claim that it was given for: no other series has it. */
+  begun: string
+  /** The server's proof that this copy of the device holds the series. */
+  token: string
+  /** The highest place that the server has confirmed to have heard. */
+  heard: number
+  /** It was handed over to this device, and goes on after these numbers. */
+  after?: SeriesMark
+  /** How many numbers there were when a period was closed last. Absent: none was. */
+  closedAt?: number
+  /** Which a person gave to it at the server. */
+  ranges?: NumberRange[]
+  /** The check-in that was or will be sent, kept until its answer is stored. */
+  checkIn?: { id: string } & Pick<SeriesCheckInRequest, 'last' | 'periods' | 'link' | 'heard'>
+  /** The server has refused this device: no number is made until it accepts a check-in. */
+  refused?: Refusal
+}
+
+/** What the server has said. */
+export interface Refusal {
+  status: number
+  message: string
+}
+
+interface EndedSeries {
+  letter: string
+  token: string
+  reason: SeriesEnd
+}
+
+/**
+ * Why a series has ended.
+ *
+ * - `copied`: another copy of this device goes on with it. What this one has handed out before the
+ *   server heard of it, from … to …, the other one may have made, too. `heard` is the last one that
+ *   the server had heard of from the other copy. All three are places in the order of making: the
+ *   numbers themselves in a series that begins with 1 and has no periods. There is no range where
+ *   all was heard of.
+ * - `handed-over`: a person has handed it over to another device, which goes on after the number
+ *   `last` of that period. What this one has handed out besides, from … to …, the other one may
+ *   have made, too.
+ * - `closed`: somebody has closed it at the server.
+ * - `unknown`: the server does not know it any more: its ledger was restored from a backup.
+ * - `other-ledger`: another ledger answers, which gives the same letters. No series begins before
+ *   you call `hilo.startOver()`, or that ledger follows the first one.
+ */
+export type SeriesEnd =
+  | { kind: 'copied'; heard: number; doubtful?: { from: number; to: number } }
+  | (SeriesHandedOver & { kind: 'handed-over'; doubtful?: { from: number; to: number } })
+  | { kind: 'closed'; at: string; by: string; reason: string }
+  | { kind: 'unknown' }
+  | (SeriesLedgers & { kind: 'other-ledger' })
+
+const STATE_VERSION = 1
+
+/**
+ * @param stored what was stored; undefined: nothing
+ * @throws HiloError `outdated` for the record of a newer version, `storage-failed` for one that is
+ * damaged
+ */
+export function readState(stored: unknown): SeriesState {
+  if (stored === undefined) return { version: STATE_VERSION, ended: [] }
+  const state = Object(stored) as SeriesState
+  if (Number(state.version) > STATE_VERSION)
+    throw new HiloError(
+      'outdated',
+      `The stored series of this device have version ${state.version}, and this package knows ` +
+        `${STATE_VERSION}: a newer offline-hilo was here. Load that version; no number was made.`,
+    )
+  // guard: H28 a record that is damaged makes no number
+  if (!isSound(state))
+    throw new HiloError(
+      'storage-failed',
+      'The stored series of this device are damaged: fields are missing or of a wrong type. ' +
+        "No number was made or changed. Deleting this site's data begins another series; " +
+        'the server keeps what it has heard of this one.',
+    )
+  return state
+}
+
+function isSound({ version, ended, current, claim, ledger, stopped }: SeriesState): boolean {
+  return (
+    version === STATE_VERSION &&
+    Array.isArray(ended) &&
+    ended.every(
+      (each) => isText(each?.letter) && isText(each.token) && isText(each.reason?.kind),
+    ) &&
+    (claim === undefined || isText(claim)) &&
+    (current === undefined || (isCurrent(Object(current)) && isText(ledger))) &&
+    (stopped === undefined || (isText(stopped?.before) && isText(stopped.after)))
+  )
+}
+
+const isCurrent = ({
+  letter,
+  begun,
+  token,
+  heard,
+  checkIn,
+  refused,
+  ranges,
+}: CurrentSeries): boolean =>
+  [letter, begun, token].every(isText) &&
+  isCount(heard) &&
+  (ranges === undefined || Array.isArray(ranges)) &&
+  (refused === undefined || isText(refused?.message)) &&
+  (checkIn === undefined || (isText(checkIn?.id) && isCount(checkIn.last)))
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** Places of numbers that another device may have made, too. */
+export const doubtfulIn = (reason: SeriesEnd): { from: number; to: number } | undefined =>
+  'doubtful' in reason ? reason.doubtful : undefined
+
+/** The check-in that tells the server of these numbers. */
+export function checkInOf(
+  { heard, after }: CurrentSeries,
+  rows: readonly NumberRow[],
+  known: NumberRow | undefined,
+  id: string,
+) {
+  // A server that was restored may have forgotten of which period the last number was.
+  // guard: H28 each check-in tells of the period
+  const before = known ?? lastOf(after)
+  const periods = marksOf(before ? [before, ...rows] : rows)
+  const last = rows.at(-1)
+  return {
+    id,
+    last: last?.place ?? heard,
+    ...(periods && { periods }),
+    ...linkOf(last),
+    ...(heard > 0 && { heard: { last: heard, ...linkOf(known) } }),
+  }
+}
+
+const linkOf = (row: NumberRow | undefined): { link?: SeriesLink } => {
+  const { at, hash } = row?.link ?? {}
+  return at !== undefined && LINK_HASH.test(hash!) ? { link: { at, hash: hash! } } : {}
+}
+
+/**
+ * The series with the check-in that names a number which was just taken. It is made later where
+ * another one is under way, or the server has not heard of the numbers before.
+ */
+export function withNamed(
+  state: SeriesState,
+  row: NumberRow,
+  before: NumberRow | undefined,
+  id: string,
+): SeriesState {
+  const { current } = state
+  if (!current || current.checkIn || current.heard !== row.place - 1) return state
+  return { ...state, current: { ...current, checkIn: checkInOf(current, [row], before, id) } }
+}

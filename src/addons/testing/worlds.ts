@@ -1,0 +1,42 @@
+/**
+ * What the page and the owner of a test find around them, in the place of a browser. Nothing here
+ * waits for a timer: what is due within a moment runs in a microtask, and nothing else is ever due.
+ */
+import type { PageWorld } from '../../client/page-world.js'
+import type { World } from '../../worker/world.js'
+import type { TestServer } from './server.js'
+import type { TestStore } from './store.js'
+
+/** What a page does later than that is for pages that live on: it parks, or asks again. */
+const MOMENT_MS = 100
+
+export function testPage(server: TestServer): PageWorld {
+  let now = 0
+  return {
+    isOnline: () => server.isUp,
+    isVisible: () => true,
+    // Two seconds after the last look, so a page is never busy: what it holds depends on no clock.
+    now: () => (now += 2_000),
+    later(run, ms = 0) {
+      // Jest's fake timers take `queueMicrotask`, too.
+      if (ms <= MOMENT_MS) Promise.resolve().then(run)
+      return undefined
+    },
+  }
+}
+
+export function testOwner(server: TestServer, store: TestStore): World {
+  let ids = 0
+  return {
+    openStore: async () => store,
+    untilOpen: async () => {},
+    storageKind: async () => store.kind,
+    createSource: () => server,
+    now: () => 0,
+    date: () => 0,
+    after: () => () => {},
+    random: () => 0,
+    newId: () => `${++ids}`,
+    lock: (_, run) => run(),
+  }
+}

@@ -1,0 +1,38 @@
+/** The errors of a page that has no id for a caller: each says what happened and what to do. */
+import { HiloError } from '../../core/errors.js'
+
+/** @param left how many numbers the device has, too few for `count` */
+export function notServed(
+  collection: string,
+  count: number,
+  left: number,
+  cause: HiloError,
+): HiloError {
+  const code = cause.code === 'no-hilo-server' ? cause.code : 'exhausted'
+  const few = `${count} asked for, ${left} left on this device, and the server gave no more`
+  const none =
+    code === 'exhausted'
+      ? 'no id is left on this device, and the server gave none'
+      : 'this device has no id, and no HiLo server gave one'
+  return new HiloError(
+    code,
+    `Collection '${collection}': ${left > 0 ? few : none}. ${cause.message}`,
+    { cause },
+  )
+}
+
+export const notLeased = (collection: string): HiloError =>
+  new HiloError(
+    'not-leased',
+    `Collection '${collection}': this page holds no id right now. Before code that cannot ` +
+      `wait, take its ids: \`await hilo.take('${collection}', n)\`. Otherwise use ` +
+      `\`await hilo.nextId('${collection}')\`.`,
+  )
+
+export const ambiguous = (collection: string, nodes: readonly string[]): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `Collection '${collection}': no number was issued. This device has ids of ` +
+      `${nodes.join(' and of ')}, and both nodes may grant the same number. Use the whole id: ` +
+      `\`await hilo.nextId('${collection}')\`.`,
+  )

@@ -1,0 +1,403 @@
+/** Numbers of ranges that an authority gave: each has an end, most have a last day. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { chain } from '../../../src/addons/consecutive/chain.js'
+import type { ConsecutiveOptions, NumberRange } from '../../../src/addons/consecutive/index.js'
+import { newName } from '../../support/idb.js'
+import { newShop, type Shop } from '../../support/shop.js'
+import {
+  copyProfile,
+  currentOf,
+  exportOf,
+  idsOf,
+  inEachStore,
+  openTill,
+  registry,
+} from './devices.js'
+
+let shop: Shop
+
+beforeEach(async () => {
+  shop = await newShop()
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  await shop.close()
+})
+
+const refusal = (code: string, message: string) =>
+  expect.objectContaining({ name: 'HiloError', code, message: expect.stringContaining(message) })
+
+/** The device's clock; timers go on. */
+const clock = (time: string) => vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(time) })
+
+const first: NumberRange = {
+  from: 1001,
+  to: 1003,
+  validUntil: '2027-06-30',
+  data: { resolution: '80-21' },
+}
+const second: NumberRange = { from: 2001, to: 2040, validUntil: '2027-12-31' }
+const options = (...ranges: NumberRange[]): { series: ConsecutiveOptions } => ({
+  series: { series: 'T3', device: 'Till 3', ranges },
+})
+
+inEachStore(() => {
+  test('a number of a range has its data; the jump to the next range is no hole', async () => {
+    clock('2027-06-01T09:00:00Z')
+    const till = openTill(shop, options(first, second))
+    expect(await till.receipts.next({ key: 'a' })).toEqual({
+      id: 'T3-001001',
+      number: 1001,
+      period: '1001-1003',
+      data: { resolution: '80-21' },
+      heard: true,
+    })
+    till.hilo.goOffline()
+    expect(await idsOf(till.receipts, 'b', 'c', 'd', 'e', 'a')).toEqual([
+      'T3-001002',
+      'T3-001003',
+      'T3-002001',
+      'T3-002002',
+      'T3-001001',
+    ])
+    expect(await currentOf(till.receipts)).toMatchObject({
+      series: 'T3',
+      period: '2001-2040',
+      last: 2002,
+      made: 5,
+      left: 38,
+      validUntil: '2027-12-31',
+    })
+    const [report] = await till.receipts.report()
+    expect(report!.numbers.map(({ number, data }) => [number, data])).toEqual([
+      [1001, first.data],
+      [1002, first.data],
+      [1003, first.data],
+      [2001, undefined],
+      [2002, undefined],
+    ])
+    expect(report!.ranges).toEqual([
+      { ...first, left: 0, isOver: true },
+      { ...second, left: 38 },
+    ])
+    till.hilo.goOnline()
+    await expect.poll(registry).toMatchObject([
+      {
+        series: 'T3',
+        last: 5,
+        periods: [
+          { period: '1001-1003', first: 1001, last: 1003 },
+          { period: '2001-2040', first: 2001, last: 2002 },
+        ],
+      },
+    ])
+  })
+
+  test('after the last number none is made, until the app has another range', async () => {
+    clock('2027-06-01T09:00:00Z')
+    const { hilo, receipts } = openTill(shop, options(first))
+    const told = vi.fn()
+    hilo.addEventListener('exhausted', ({ detail }) => told(detail.collection, detail.error.code))
+    await idsOf(receipts, 'a', 'b', 'c')
+    const all = refusal('exhausted', 'all numbers of its ranges up to 1003 are used')
+    await expect(receipts.next({ key: 'd' })).rejects.toEqual(all)
+    expect(told.mock.calls).toEqual([['receipts', 'exhausted']])
+    expect(await idsOf(receipts, 'c')).toEqual(['T3-001003'])
+    expect(await currentOf(receipts)).toMatchObject({ last: 1003, left: 0 })
+    await hilo.close()
+    const after = openTill(shop, options(first, second)).receipts
+    expect(await idsOf(after, 'd')).toEqual(['T3-002001'])
+    expect((await after.report())[0]!.numbers).toHaveLength(4)
+  })
+
+  test('after its last day a range makes no number, and its rest is on the report', async () => {
+    clock('2027-06-29T09:00:00Z')
+    const { receipts } = openTill(shop, options(first))
+    await idsOf(receipts, 'a')
+    clock('2027-07-02T09:00:00Z')
+    await expect(receipts.next({ key: 'b' })).rejects.toEqual(
+      refusal('exhausted', 'the range 1001 to 1003 ended on 2027-06-30, with 2 numbers left'),
+    )
+    expect(await currentOf(receipts)).toMatchObject({ last: 1001, left: 0 })
+    expect(await receipts.report()).toMatchObject([
+      { ranges: [{ from: 1001, left: 2, isOver: true }] },
+    ])
+    const after = openTill(shop, options(first, second)).receipts
+    expect(await idsOf(after, 'b')).toEqual(['T3-002001'])
+    // A range that has given way to the next one makes no number any more.
+    clock('2027-06-29T10:00:00Z')
+    expect(await after.next({ key: 'c' })).toMatchObject({ number: 2002, isBack: true })
+    expect((await after.report())[0]!.ranges).toMatchObject([
+      { from: 1001, left: 2, isOver: true },
+      { from: 2001, left: 38 },
+    ])
+  })
+
+  test('of ranges that are taken by three pages at once each number is made once', async () => {
+    clock('2027-06-01T09:00:00Z')
+    const name = newName()
+    const pages = [0, 1, 2].map(() => openTill(shop, { name, ...options(first, second) }).receipts)
+    const keys = Array.from({ length: 12 }, (_, i) => `sale ${i}`)
+    const made = await Promise.all(keys.map((key, i) => pages[i % 3]!.next({ key })))
+    expect(made.map(({ number }) => number).sort((a, b) => a - b)).toEqual([
+      1001,
+      1002,
+      1003,
+      ...Array.from({ length: 9 }, (_, i) => 2001 + i),
+    ])
+  })
+
+  test('a chain goes over the jump, and an export has no hole there', async () => {
+    clock('2027-06-01T09:00:00Z')
+    const linked = chain({
+      text: ({ id, data }, previous) => `${id};${JSON.stringify(data)};${previous}`,
+    })
+    const { series } = options(first, second)
+    const { receipts } = openTill(shop, { series: { ...series, chain: linked } })
+    await idsOf(receipts, 'a', 'b', 'c', 'd')
+    expect(await receipts.verify()).toMatchObject({ chains: [{}, { count: 4 }], broken: [] })
+    const lines = (await exportOf(receipts)).trim().split('\n')
+    const [head, row] = lines.map((line) => JSON.parse(line))
+    expect(row.text).toBe('T3-001001;{"resolution":"80-21"};')
+    expect(head.series[0].ranges).toMatchObject([{ left: 0 }, { left: 39 }])
+    expect(JSON.parse(lines.at(-1)!).totals).toMatchObject({ open: 4, holes: 0, unused: 39 })
+  })
+
+  test('a copy of the device makes no number of its ranges', async () => {
+    clock('2027-06-01T09:00:00Z')
+    const [name, copy] = [newName(), newName()]
+    const till = openTill(shop, { name, ...options(second) })
+    await idsOf(till.receipts, 'a')
+    await copyProfile(name, copy)
+    expect(await idsOf(till.receipts, 'b')).toEqual(['T3-002002'])
+    const copied = openTill(shop, { name: copy, ...options(second) })
+    await expect(copied.receipts.next({ key: 'x' })).rejects.toEqual(
+      refusal('server-refused', 'The series T3'),
+    )
+    const anew = openTill(shop, { name: newName(), ...options(second) })
+    await expect(anew.receipts.next({ key: 'y' })).rejects.toEqual(
+      refusal('server-refused', 'The series T3'),
+    )
+  })
+})
+
+describe('ranges that a person gives at the server', () => {
+  const ofServer = { series: { device: 'Till 3', ranges: 'server' as const } }
+  const give = (letter: string, range: { from: number; to: number; validUntil?: string }) =>
+    shop.ledger.giveRange({ database: 'default', collection: 'receipts', letter, range })
+
+  inEachStore(() => {
+    test('come with the next check-in, and no number is made before', async () => {
+      clock('2027-06-01T09:00:00Z')
+      const name = newName()
+      const { hilo, receipts } = openTill(shop, { name, ...ofServer })
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+        refusal('exhausted', 'the server has not given it a range yet'),
+      )
+      await give('A', { from: 2001, to: 2002, validUntil: '2027-12-31' })
+      // It asks the server once more before it gives up.
+      expect(await receipts.next({ key: 'a' })).toMatchObject({ id: 'A-002001', heard: true })
+      expect(await currentOf(receipts)).toMatchObject({ left: 1, validUntil: '2027-12-31' })
+      hilo.goOffline()
+      const page = openTill(shop, { name, ...ofServer })
+      page.hilo.goOffline()
+      expect(await idsOf(page.receipts, 'b')).toEqual(['A-002002'])
+      await expect(page.receipts.next({ key: 'c' })).rejects.toEqual(
+        refusal('exhausted', 'up to 2002 are used'),
+      )
+      await give('A', { from: 3001, to: 3040 })
+      page.hilo.goOnline()
+      expect(await idsOf(page.receipts, 'c')).toEqual(['A-003001'])
+      expect((await page.receipts.report())[0]!.ranges).toMatchObject([{ left: 0 }, { left: 39 }])
+      const ranges = [
+        { from: 2001, to: 2002, validUntil: '2027-12-31' },
+        { from: 3001, to: 3040 },
+      ]
+      expect(await registry()).toMatchObject([{ series: 'A', ranges }])
+    })
+
+    test('stay with the series: its copy gets another one, without ranges', async () => {
+      const [name, copy] = [newName(), newName()]
+      const till = openTill(shop, { name, ...ofServer })
+      await till.receipts.prepare()
+      await give('A', { from: 2001, to: 2040 })
+      await idsOf(till.receipts, 'a')
+      await copyProfile(name, copy)
+      expect(await idsOf(till.receipts, 'b')).toEqual(['A-002002'])
+      const copied = openTill(shop, { name: copy, ...ofServer })
+      await expect(copied.receipts.next({ key: 'x' })).rejects.toEqual(
+        refusal('exhausted', 'the server has not given it a range yet'),
+      )
+      expect(await currentOf(copied.receipts)).toMatchObject({ series: 'B', left: 0 })
+    })
+  })
+
+  test('go with a series that is handed over', async () => {
+    const till3 = openTill(shop, { name: newName(), ...ofServer })
+    await till3.receipts.prepare()
+    await give('A', { from: 2001, to: 2040 })
+    await idsOf(till3.receipts, 'a')
+    await shop.ledger.handOverSeries({
+      database: 'default',
+      collection: 'receipts',
+      letter: 'A',
+      to: 'Till 4',
+      last: 2001,
+      period: '2001-2040',
+      by: 'anna',
+      reason: 'the till was stolen',
+      at: Date.now(),
+    })
+    const series = { device: 'Till 4', ranges: 'server' as const }
+    const till4 = openTill(shop, { name: newName(), series })
+    expect(await idsOf(till4.receipts, 'x')).toEqual(['A-002002'])
+  })
+
+  test('have a chain and tell of their end', async () => {
+    const linked = chain({ text: ({ id }, previous) => `${id};${previous}` })
+    const { hilo, receipts } = openTill(shop, {
+      series: { ...ofServer.series, chain: linked },
+    })
+    const told = vi.fn()
+    hilo.addEventListener('ending', ({ detail }) => told(detail))
+    await receipts.prepare()
+    await give('A', { from: 1, to: 10 })
+    await idsOf(receipts, ...Array.from({ length: 9 }, (_, i) => `sale ${i}`))
+    expect(told.mock.calls).toEqual([[{ collection: 'receipts', series: 'A', left: 1 }]])
+    expect(await receipts.verify()).toMatchObject({ chains: [{}, { count: 9 }] })
+  })
+})
+
+test('who gets the series handed over goes on in its ranges', async () => {
+  clock('2027-06-01T09:00:00Z')
+  const till3 = openTill(shop, { name: newName(), ...options(first, second) })
+  await idsOf(till3.receipts, 'a', 'b')
+  await shop.ledger.handOverSeries({
+    database: 'default',
+    collection: 'receipts',
+    letter: 'T3',
+    to: 'Till 4',
+    last: 1002,
+    period: '1001-1003',
+    by: 'anna',
+    reason: 'the till was stolen',
+    at: Date.now(),
+  })
+  const { series } = options(first, second)
+  const till4 = openTill(shop, { name: newName(), series: { ...series, device: 'Till 4' } })
+  expect(await idsOf(till4.receipts, 'x', 'y')).toEqual(['T3-001003', 'T3-002001'])
+  expect((await till4.receipts.report())[0]!.ranges).toMatchObject([{ left: 0 }, { left: 39 }])
+})
+
+describe('the app hears in time', () => {
+  const ends = (hilo: EventTarget) => {
+    const told = vi.fn()
+    hilo.addEventListener('ending', (event) => told((event as CustomEvent).detail))
+    return told
+  }
+
+  test('that few numbers are left: once', async () => {
+    clock('2027-02-01T09:00:00Z')
+    const { hilo, receipts } = openTill(shop, options({ from: 1, to: 20 }))
+    const told = ends(hilo)
+    await idsOf(receipts, ...Array.from({ length: 17 }, (_, i) => `sale ${i}`))
+    expect(told).not.toHaveBeenCalled()
+    await idsOf(receipts, 'x', 'y')
+    expect(told.mock.calls).toEqual([[{ collection: 'receipts', series: 'T3', left: 2 }]])
+  })
+
+  test('that few days are left: once', async () => {
+    clock('2027-11-20T09:00:00Z')
+    const { hilo, receipts } = openTill(shop, options(second))
+    const told = ends(hilo)
+    await idsOf(receipts, 'a')
+    expect(told).not.toHaveBeenCalled()
+    clock('2027-12-20T09:00:00Z')
+    await idsOf(receipts, 'b', 'c')
+    const detail = { collection: 'receipts', series: 'T3', left: 38, validUntil: '2027-12-31' }
+    expect(told.mock.calls).toEqual([[detail]])
+  })
+
+  test('not while a range that follows is valid for longer', async () => {
+    clock('2027-06-20T09:00:00Z')
+    const { hilo, receipts } = openTill(shop, options(first, second))
+    const told = ends(hilo)
+    await idsOf(receipts, 'a', 'b', 'c')
+    expect(told).not.toHaveBeenCalled()
+  })
+})
+
+describe('ranges', () => {
+  test('that come later go on above what was made without them', async () => {
+    const series = { series: 'T3' }
+    const before = openTill(shop, { series })
+    await idsOf(before.receipts, 'a', 'b')
+    const after = openTill(shop, { series: { ...series, ranges: [{ from: 1, to: 10 }] } })
+    expect(await idsOf(after.receipts, 'c')).toEqual(['T3-000003'])
+  })
+
+  test('that the app gives no more: the numbers go on above them', async () => {
+    const series = { series: 'T3' }
+    await idsOf(openTill(shop, { series }).receipts, 'a', 'b')
+    const ranges = [{ from: 1, to: 10 }]
+    await idsOf(openTill(shop, { series: { ...series, ranges } }).receipts, 'c')
+    const after = openTill(shop, { series }).receipts
+    const made = [await after.next({ key: 'd' }), await after.next({ key: 'e' })]
+    expect(made.map(({ id, isBack }) => [id, isBack])).toEqual([
+      ['T3-000004', undefined],
+      ['T3-000005', undefined],
+    ])
+  })
+
+  test('that were handed over are not made again by an app without them', async () => {
+    const ranges = [{ from: 1, to: 10 }]
+    const till3 = openTill(shop, { name: newName(), series: { series: 'T3', ranges } })
+    await idsOf(till3.receipts, 'a', 'b')
+    await shop.ledger.handOverSeries({
+      database: 'default',
+      collection: 'receipts',
+      letter: 'T3',
+      to: 'Till 4',
+      last: 2,
+      period: '1-10',
+      by: 'anna',
+      reason: 'the till was stolen',
+      at: Date.now(),
+    })
+    const till4 = openTill(shop, { name: newName(), series: { device: 'Till 4' } })
+    expect(await idsOf(till4.receipts, 'x', 'y')).toEqual(['T3-000003', 'T3-000004'])
+  })
+
+  test('begin at `limits.from` where an old system has used a part', async () => {
+    const series = { series: 'T3', limits: { from: 39 }, ranges: [{ from: 1, to: 40 }] }
+    const { receipts } = openTill(shop, { series })
+    expect(await idsOf(receipts, 'a')).toEqual(['T3-000039'])
+    expect(await currentOf(receipts)).toMatchObject({ left: 1 })
+  })
+
+  test('give `formatId` their data', async () => {
+    const series: ConsecutiveOptions = {
+      series: 'T3',
+      ranges: [{ from: 990000001, to: 990000009, data: 'SETP' }],
+      formatId: (number, _, __, data) => `${data}${number}`,
+    }
+    expect(await idsOf(openTill(shop, { series }).receipts, 'a')).toEqual(['SETP990000001'])
+  })
+
+  test.each<[string, ConsecutiveOptions, string]>([
+    ['none', { ranges: [] }, 'ranges is a list of at least one range'],
+    ['no list', { ranges: first as never }, 'ranges is a list'],
+    ['no name', { series: undefined as never }, 'ranges need the option `series`'],
+    ['a period', { period: () => '2027' }, 'ranges have no period'],
+    ['a range from 0', { ranges: [{ from: 0, to: 9 }] }, 'whole numbers from 1 on'],
+    ['an end before its begin', { ranges: [{ from: 9, to: 8 }] }, 'whole numbers from 1 on'],
+    ['an overlap', { ranges: [first, { from: 1003, to: 2000 }] }, 'each range begins above'],
+    ['no day', { ranges: [{ from: 1, to: 9, validUntil: '2027-02-30' }] }, 'validUntil is a day'],
+    ['another key', { ranges: [{ from: 1, to: 9, until: 'x' } as never] }, 'until'],
+    ['data that JSON lacks', { ranges: [{ from: 1, to: 9, data: 1n }] }, 'data is what JSON'],
+    ['ids that are too long', { limits: { length: 8 } }, 'an id has at most 8 characters'],
+  ])('are refused at once with %s', (_, wrong, message) => {
+    const series = { series: 'T3', ranges: [first], ...wrong }
+    expect(() => openTill(shop, { series })).toThrow(message)
+  })
+})

@@ -1,0 +1,253 @@
+/** The store in SQLite, through each driver: the contract, and what is its own. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import {
+  type SqliteDatabase,
+  type SqliteRow,
+  sqliteStore,
+} from '../../../src/addons/sqlite/index.js'
+import { count, KEY, peek, runStoreContract } from '../../store/contract.js'
+import { DRIVERS, type OpenDatabase } from './drivers.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'hilo-sqlite-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+const newFile = () => join(folder, `${files++}.db`)
+const open = DRIVERS[0]![1] as OpenDatabase
+
+/** A connection, and all statements that it was asked to run. */
+function watched(file: string) {
+  const database = open(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+  const statements: string[] = []
+  const prepare = (sql: string) => {
+    statements.push(sql)
+    return database.prepare(sql)
+  }
+  return { statements, database: { prepare } }
+}
+
+const storageFailed = expect.objectContaining({ name: 'HiloError', code: 'storage-failed' })
+
+// libsql has a SQLite of which the store warns.
+const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+afterAll(() => warn.mockRestore())
+
+describe.each(DRIVERS)('sqliteStore with %s', (_, open) => {
+  runStoreContract(() => {
+    const file = newFile()
+    return { open: () => sqliteStore({ database: open(file) }) }
+  })
+})
+
+describe('sqliteStore', () => {
+  test('waits for the disk: write-ahead log, synchronous FULL, and a Mac’s full sync', async () => {
+    const { database, statements } = watched(newFile())
+    await sqliteStore({ database }).update(KEY, count)
+    for (const pragma of ['journal_mode = WAL', 'synchronous = FULL', 'fullfsync = 1'])
+      expect(statements).toContain(`PRAGMA ${pragma}`)
+    expect(statements.at(-1)).toBe('COMMIT')
+  })
+
+  test('reads and writes in one BEGIN IMMEDIATE: no other process reads in between', async () => {
+    const { database, statements } = watched(newFile())
+    const store = sqliteStore({ database })
+    await store.update(KEY, count)
+    const before = statements.length
+    await store.update(KEY, count)
+    expect(statements.slice(before).map((sql) => sql.split(' ')[0])).toEqual([
+      'BEGIN',
+      'SELECT',
+      'SELECT',
+      'INSERT',
+      'COMMIT',
+    ])
+    expect(statements[before]).toBe('BEGIN IMMEDIATE')
+  })
+
+  test("refuses the app's file, where the app's transactions would hold ids up", async () => {
+    const file = newFile()
+    const app = open(file) as { exec(sql: string): void }
+    app.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
+    const refused = await sqliteStore({ database: open(file) })
+      .update(KEY, count)
+      .catch((error) => error)
+    expect(refused).toMatchObject({ name: 'HiloError', code: 'invalid-argument' })
+    expect(refused.message).toContain('the table "orders"')
+    app.exec('DROP TABLE orders')
+    app.exec('CREATE TABLE android_metadata (locale TEXT)')
+    const store = sqliteStore({ database: open(file) })
+    expect(await store.update(KEY, count)).toBe(1)
+    expect(await sqliteStore({ database: open(file) }).update(KEY, count)).toBe(2)
+  })
+
+  test('resolves only when the commit has succeeded; one that fails applies nothing', async () => {
+    const file = newFile()
+    const { database } = watched(file)
+    let isFull = false
+    const store = sqliteStore({
+      database: {
+        prepare(sql: string) {
+          if (isFull && sql === 'COMMIT') throw new Error('disk I/O error')
+          return database.prepare(sql)
+        },
+      },
+    })
+    await store.update(KEY, count)
+    isFull = true
+    await expect(store.update(KEY, count)).rejects.toEqual(storageFailed)
+    isFull = false
+    expect(await store.update(KEY, count)).toBe(2)
+  })
+
+  test('refuses a database in memory, which no power cut would leave anything of', async () => {
+    const store = sqliteStore({ database: open(':memory:') })
+    await expect(store.update(KEY, count)).rejects.toThrow(/Open a file \(not :memory:\)/)
+  })
+
+  test('refuses a connection that ignores synchronous = FULL', async () => {
+    const { database } = watched(newFile())
+    const store = sqliteStore({
+      database: {
+        prepare: (sql: string) =>
+          database.prepare(sql === 'PRAGMA synchronous = FULL' ? 'PRAGMA synchronous = OFF' : sql),
+      },
+    })
+    await expect(store.update(KEY, count)).rejects.toThrow(/does not wait for the disk/)
+  })
+
+  test('warns of a SQLite that loses commits, and of no other', async () => {
+    const versions: Record<string, boolean> = { '3.45.1': true, '3.53.0': false }
+    for (const [version, isTold] of Object.entries(versions)) {
+      warn.mockClear()
+      const database = open(newFile()) as Extract<SqliteDatabase, { prepare: unknown }>
+      const prepare = (sql: string) =>
+        database.prepare(sql.replace('sqlite_version()', `'${version}'`))
+      await sqliteStore({ database: { prepare } }).update(KEY, count)
+      expect(warn.mock.calls.flat().join().includes(`SQLite ${version} can lose commits`)).toBe(
+        isTold,
+      )
+    }
+  })
+
+  test('says that another program holds the file, and goes on when it lets go', async () => {
+    const file = newFile()
+    await sqliteStore({ database: open(file) }).update(KEY, count)
+    const busy = Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
+    const { database } = watched(file)
+    let isLocked = true
+    const store = sqliteStore({
+      database: {
+        prepare(sql: string) {
+          if (isLocked && sql === 'BEGIN IMMEDIATE') throw busy
+          return database.prepare(sql)
+        },
+      },
+    })
+    await expect(store.update(KEY, count)).rejects.toMatchObject({
+      code: 'storage-failed',
+      cause: busy,
+      retryAfter: 1_000,
+    })
+    isLocked = false
+    expect(await store.update(KEY, count)).toBe(2)
+  })
+
+  test.each(
+    DRIVERS.filter(([name]) => ['@photostructure/sqlite', 'libsql', 'node:sqlite'].includes(name)),
+  )(
+    'with %s goes on after another program had the file locked, at the start and later',
+    async (_, openOwn) => {
+      const file = newFile()
+      // The same library: POSIX locks of one process do not keep another library of it out.
+      const other = openOwn(file) as Extract<SqliteDatabase, { prepare: unknown }>
+      const database = openOwn(file) as typeof other
+      // SQLite gives up at once, and not after the seconds that the store sets.
+      const atOnce = (sql: string) => sql.replace(/busy_timeout = \d+/, 'busy_timeout = 0')
+      const store = sqliteStore({
+        database: {
+          prepare: (sql) => database.prepare(atOnce(sql)),
+          exec: (sql) => database.exec?.(atOnce(sql)),
+        },
+      })
+      for (const issued of [1, 2]) {
+        other.exec?.('BEGIN EXCLUSIVE')
+        await expect(store.update(KEY, count)).rejects.toEqual(storageFailed)
+        other.exec?.('ROLLBACK')
+        expect(await peek(store)).toEqual(issued === 1 ? undefined : count(undefined).state)
+        expect(await store.update(KEY, count)).toBe(issued)
+      }
+    },
+  )
+
+  test('hands on a record that is no JSON, so that it is refused and set aside', async () => {
+    const file = newFile()
+    const store = sqliteStore({ database: open(file) })
+    await store.update(KEY, count)
+    const raw = open(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+    raw.prepare("UPDATE offline_hilo SET state = '{torn'").run()
+    expect((await store.read(KEY)).stored).toBe('{torn')
+    await store.update(KEY, (stored) => ({ ...count(undefined), setAside: stored }))
+    expect(await peek(store)).toMatchObject({ issued: 1 })
+    expect(raw.prepare('SELECT record FROM offline_hilo_set_aside').all()).toEqual([
+      { record: '"{torn"' },
+    ])
+  })
+
+  test('with a synchronous driver a note is written before leaveNotes returns', async () => {
+    const file = newFile()
+    const store = sqliteStore({ database: open(file) })
+    await store.update(KEY, count)
+    store.leaveNotes!(KEY, [{ lease: 'page:0.0', next: 5 }])
+    const raw = open(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+    expect(raw.prepare('SELECT id FROM offline_hilo_notes').all()).toEqual([{ id: 'page:0.0' }])
+  })
+
+  test('a note that is left while another one is settled stays for the next change', async () => {
+    const database = open(newFile()) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+    const [first, second] = [1, 2].map((next) => ({ lease: `page:0.${next}`, next }))
+    let isSecondDue = false
+    const store = sqliteStore({
+      database: async (sql, parameters) => {
+        const rows = database.prepare(sql).all(...parameters) as SqliteRow[]
+        if (isSecondDue && sql.includes('FROM offline_hilo_notes')) {
+          isSecondDue = false
+          store.leaveNotes!(KEY, [second!])
+        }
+        return rows
+      },
+    })
+    await store.update(KEY, count)
+    store.leaveNotes!(KEY, [first!])
+    isSecondDue = true
+    const settled = () =>
+      store.update(KEY, (stored, notes) => ({ ...count(stored), result: notes }))
+    expect([await settled(), await settled(), await settled()]).toEqual([[first], [second], []])
+  })
+
+  test('a note that cannot be written is let go without a word', () => {
+    const store = sqliteStore({
+      database: () => {
+        throw new Error('closed')
+      },
+    })
+    expect(() => store.leaveNotes!(KEY, [{ lease: 'page:0.0', next: 5 }])).not.toThrow()
+  })
+
+  test.each([undefined, null, {}, 'ids.db', { execute: 1 }])(
+    'refuses %j as a database',
+    (database) => {
+      expect(() => sqliteStore({ database: database as never })).toThrow(
+        expect.objectContaining({ code: 'invalid-argument' }),
+      )
+    },
+  )
+
+  test.each([undefined, null, 'ids.db'])('refuses %j as its options', (options) => {
+    expect(() => sqliteStore(options as never)).toThrow(
+      expect.objectContaining({ code: 'invalid-argument' }),
+    )
+  })
+})

@@ -1,0 +1,41 @@
+/** A page that hands all it is leased on, as a region does. */
+import { expect, test } from 'vitest'
+import { answered, ask, cutTo, giveUp, newPage, takeAll } from '../../../src/device/page/page.js'
+import { range } from '../../support/ranges.js'
+
+test('all that a page holds is taken at once, and the next exchange says that it is used', () => {
+  const page = newPage('p')
+  const request = ask(page, { id: 'p:1', want: 8, offer: false })
+  const leases = [
+    { id: 'p:1.0', page: 'p', range: range(1, 4) },
+    { id: 'p:1.1', page: 'p', range: range(9, 12) },
+  ]
+  answered(page, request, { leases, offers: [], outstanding: leases })
+  expect([page.queue.take(), page.queue.take()]).toEqual([1, 2])
+  expect(takeAll(page)).toEqual([range(3, 4), range(9, 12)])
+  expect([page.queue.held, page.queue.take()]).toEqual([0, -1])
+  expect(takeAll(page)).toEqual([])
+  expect(ask(page, { id: 'p:2', want: 0, offer: false }).notes).toEqual([
+    { lease: 'p:1.0', next: 5 },
+    { lease: 'p:1.1', next: 13 },
+  ])
+})
+
+test('an answer settles what its request told, and not what became of the same lease since', () => {
+  const page = newPage('p')
+  const wish = { want: 8, offer: false }
+  const nothing = { leases: [], offers: [], outstanding: [] }
+  const lease = { id: 'p:1.0', page: 'p', range: range(1, 12) }
+  answered(page, ask(page, { id: 'p:1', ...wish }), { ...nothing, leases: [lease] })
+  page.queue.take()
+  cutTo(page, 7)
+  const request = ask(page, { id: 'p:2', ...wish })
+  expect(request.cuts).toEqual([{ lease: lease.id, to: 8 }])
+  giveUp(page)
+  answered(page, request, nothing)
+  const later = ask(page, { id: 'p:3', ...wish })
+  expect(later.cuts).toEqual([])
+  expect(later.notes).toContainEqual({ lease: lease.id, next: 2 })
+  answered(page, later, nothing)
+  expect(ask(page, { id: 'p:4', ...wish }).notes).toEqual([])
+})
