@@ -33,6 +33,16 @@ describe.runIf(isFull)('in an empty folder, as the documentation says', () => {
     await staysOffline(reader, 'npm run dev')
   })
 
+  test('plain HTML', { timeout: PATIENCE }, async () => {
+    const reader = await newReader(stepsOf('docs/bundlers.md', '## No bundler', '## '))
+    const { url, kill } = reader.running.get('node server.mjs')!
+    const tab = await (await openBrowser('chromium')).newPage()
+    await tab.goto(url)
+    expect(await newOrder(tab)).toBe('orders/1-A')
+    await kill()
+    expect(await newOrder(tab)).toBe('orders/2-A')
+  })
+
   test('Angular', { timeout: PATIENCE }, async () => {
     const reader = await newReader(
       stepsOf('docs/recipes/angular.md', '## From an empty folder', '## '),
