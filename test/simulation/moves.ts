@@ -47,6 +47,7 @@ export function move(simulation: Simulation): void {
 
 function comeBack(simulation: Simulation, device: Device, page: Page | undefined): void {
   if (!page) simulation.openPage(device)
+  else if (page.state === 'prerendered') page.activate()
   else if (simulation.random.chance(0.7)) {
     simulation.hit('page restored from cache')
     page.restore()

@@ -43,6 +43,12 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it('a page that is prerendered does not come back as if out of a cache', async () => {
+    const [outcome] = await tell([11511])
+    expect(outcome!.hits.get('page prerendered')).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
   it(
     'no number is issued twice or outside a grant, or lost without a cause',
     async () => {
