@@ -102,5 +102,5 @@ const alwaysInUse = (key: string, { low, high }: Numbers): CounterUnusable =>
 const usedText = (key: string, { low, high }: Numbers): string =>
   `${key}: isFree says that somebody has an id from ${low} to ${high} already, so they are ` +
   'granted to nobody. They came from nextHi as if they were free. Find out who made that id. If ' +
-  'the back end did, nextHi, blockSize or hiIs are wrong, or the counter was set back: stop this server, ' +
-  'and correct that.'
+  'the back end did, nextHi, blockSize or hiIs are wrong, or the counter was set back: stop this ' +
+  'server, and correct that.'
