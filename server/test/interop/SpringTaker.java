@@ -1,6 +1,6 @@
 /**
- * A back end with Spring Data JPA on Hibernate. Reads lines from its input. For a number it saves so
- * many orders. After "=" stand ids of orders that a device has made. After "insert", "save",
+ * A back end with Spring Data JPA on Hibernate. Reads lines from its input. For a number it saves
+ * so many orders. After "=" stand ids of orders that a device has made. After "insert", "save",
  * "saveAssigned" and "saveNew" stand such ids, too, and it prints what becomes of them. The last
  * three are for `save` of a repository: of orders, whose ids Hibernate makes; of labels, whose ids
  * are assigned; and of labels that also say that they are new. Prints a dot when it is done.
