@@ -65,17 +65,18 @@ describe.each(testedEngines())('in $title', ({ name }) => {
   test.each([
     ['a content security policy forbids workers', { csp: "worker-src 'none'" }],
     ["HTML comes instead of the worker's file", { worker: '/' }],
-  ])('%s: the console says so, once, and names the policy and HTML', async (_, surroundings) => {
+  ])('%s: the console says so, once, and names the policy', async (_, surroundings) => {
     const site = await openSite()
     const page = await (await openBrowser(name)).newPage()
     await page.goto(site.url(HASTY, { ...surroundings, beforePage: keepWarnings }))
     await page.evaluate(nextIds, 40)
     await expect.poll(() => page.evaluate(warnings)).toHaveLength(1)
     await page.evaluate(nextIds, 40)
+    // Some engines throw, with a reason of their own.
     expect(await page.evaluate(warnings)).toEqual([
-      'offline-hilo: no worker runs, so this page makes ids itself: its file did not load, or it ' +
-        'does not answer. Is the file there, as JavaScript and not as HTML? Does the content ' +
-        'security policy allow it (worker-src)? See docs/bundlers.md.',
+      expect.stringMatching(
+        /^offline-hilo: no worker runs, so this page makes ids itself: .*\(worker-src\)\? See docs/,
+      ),
     ])
   })
 

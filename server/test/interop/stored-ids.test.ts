@@ -189,7 +189,7 @@ describe.runIf(isInstalled(springData))(`Spring Data JPA${unlessInstalled(spring
     expect((await runSql(databaseUrl, 'SELECT id FROM orders')).rows).toEqual([])
   })
 
-  test('save of an assigned id writes over a row, unless the record is said to be new', async () => {
+  test('save of an assigned id writes over a row, unless a record says isNew', async () => {
     const { databaseUrl, taker } = await spring()
     await taker.send('saveAssigned 4711 4711')
     await taker.send('saveNew 4711 4711')

@@ -1,6 +1,6 @@
 /**
- * docs/counters.md as a reader types it, for the commonest counter and for one that functions of the
- * app ask: its commands, its configuration and its code as they stand, and the SQL of
+ * docs/counters.md as a reader types it, for the commonest counter and for one that functions of
+ * the app ask: its commands, its configuration and its code as they stand, and the SQL of
  * docs/storing-ids.md. The reader knows nothing else than the address of the database, and has the
  * counter that the code names.
  */
