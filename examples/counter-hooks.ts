@@ -1,17 +1,31 @@
 /** Functions that take blocks from counters of other databases, for `counters` of `openLedger`. */
 import type { CounterHook } from 'offline-hilo-server'
 
-/** @param redis a client of the package `redis` */
-export const redisCounter = (redis: Redis): CounterHook => ({
+/**
+ * @param redis a client of the package `redis`
+ * @param isFree asks the database that has the orders
+ */
+export const redisCounter = (redis: Redis, isFree: CounterHook['isFree']): CounterHook => ({
   nextHi: () => redis.incrBy('orders', 100),
+  isFree,
   blockSize: 100,
   hiIs: 'last',
 })
+
+/** Has the table no row from `low` to `high`? One look into the index of its ids. */
+const noOrderIn =
+  (pool: Pool): CounterHook['isFree'] =>
+  async ({ low, high }) => {
+    const sql = 'SELECT id FROM orders WHERE id BETWEEN ? AND ? LIMIT 1'
+    const [rows] = await pool.query<unknown[]>(sql, [low, high])
+    return rows.length === 0
+  }
 
 /** @param pool of the package `mysql2/promise` */
 export const autoIncrement = (pool: Pool): CounterHook => ({
   blockSize: 100,
   hiIs: 'first',
+  isFree: noOrderIn(pool),
   async nextHi() {
     const rows = Array.from({ length: 100 }, () => "('')").join()
     const connection = await pool.getConnection()
@@ -36,6 +50,7 @@ export const autoIncrement = (pool: Pool): CounterHook => ({
 export const hibernateTable = (pool: Pool): CounterHook => ({
   blockSize: 50,
   hiIs: 'last',
+  isFree: noOrderIn(pool),
   async nextHi() {
     const connection = await pool.getConnection()
     try {
@@ -58,6 +73,7 @@ export const hibernateTable = (pool: Pool): CounterHook => ({
 export const mariaSequence = (pool: Pool): CounterHook => ({
   blockSize: 50,
   hiIs: 'last',
+  isFree: noOrderIn(pool),
   async nextHi() {
     const [[row]] = await pool.query<[{ hi: number }]>('SELECT NEXT VALUE FOR orders_SEQ AS hi')
     return row.hi

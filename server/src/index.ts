@@ -1,6 +1,12 @@
 /** The server's public surface. */
 
-export type { CounterHook, CounterHooks, HiCall, HiMeaning } from './addons/bound/hook/options.js'
+export type {
+  CounterHook,
+  CounterHooks,
+  FreeCall,
+  HiCall,
+  HiMeaning,
+} from './addons/bound/hook/options.js'
 export type { CounterOptions } from './addons/bound/orm/counter-options.js'
 export type { StrategyName } from './addons/bound/orm/strategies.js'
 export type { RavenOptions } from './addons/bound/raven/options.js'

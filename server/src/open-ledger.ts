@@ -135,7 +135,7 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
   try {
     await checkRole(ledger, store.devices, upstream !== undefined)
     if (upstream) return openRegion(ledger, store.devices, upstream)
-    return await withSources(ledger, bindings)
+    return await withSources(ledger, bindings, cautions.tell)
   } catch (error) {
     await ledger.close()
     throw error

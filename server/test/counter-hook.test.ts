@@ -43,7 +43,9 @@ async function open(hook: Partial<CounterHook>, storage: LedgerOptions = { dataD
   const ledger = await openLedger({
     create: true,
     ...storage,
-    counters: { Shop: { orders: { nextHi: counter().nextHi, blockSize: 100, ...hook } } },
+    counters: {
+      Shop: { orders: { nextHi: counter().nextHi, isFree: () => true, blockSize: 100, ...hook } },
+    },
   })
   ledgers.add(ledger)
   const claim = async (change: object = {}) =>
@@ -88,9 +90,10 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
       ledger: await ledger.readName(),
     })
     expect(span(await take({ count: 68 }))).toEqual([132, 199])
-    expect(moves).toEqual([1])
-    expect(span(await take())).toEqual([200, 231])
     expect(moves).toEqual([1, 2])
+    expect(span(await take({ count: 100 }))).toEqual([200, 299])
+    expect(span(await take())).toEqual([300, 331])
+    expect(moves).toEqual([1, 2, 3])
   })
 
   test('answers a claim that comes again with the same range', async () => {
@@ -99,7 +102,7 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
     const id = newId()
     const first = await claim({ id })
     expect(await claim({ id })).toEqual({ ...first, isRepeat: true })
-    expect(moves).toHaveLength(1)
+    expect(moves).toHaveLength(2)
   })
 
   test('what comes back is granted again, with and without a token', async () => {
@@ -112,7 +115,7 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
     expect(span(await take({ id: undefined }))).toEqual([132, 163])
     expect(await ledger.giveBack({ ...KEY, end: 163, last: 140, at: 0 })).toBe(23)
     expect(span(await take({ count: 23 }))).toEqual([141, 163])
-    expect(moves).toHaveLength(1)
+    expect(moves).toHaveLength(2)
   })
 
   test('a copy of a device is found by its token', async () => {
@@ -144,7 +147,7 @@ describe.each(STORAGES)('a ledger in %s', (_, newStorage) => {
     await expect(claim()).rejects.toThrow('the machine went down')
     fails = false
     expect(span(await take())).toEqual([100, 131])
-    expect(moves).toEqual([0, 1])
+    expect(moves).toEqual([0, 1, 2])
   })
 
   test('a block that another server was faster than is a gap', async () => {
@@ -236,7 +239,8 @@ describe('what hi means', () => {
     ['last', 99, [1, 99]],
     ['last', 140, [41, 140]],
   ] as const)('%s: %i', async (hiIs, hi, numbers) => {
-    const { take } = await open({ hiIs, nextHi: async () => hi })
+    const given = [hi, hi + (hiIs === 'block' ? 1 : 100)]
+    const { take } = await open({ hiIs, nextHi: async () => given.shift()! })
     expect(span(await take({ count: numbers[1] - numbers[0] + 1 }))).toEqual(numbers)
   })
 
@@ -248,7 +252,8 @@ describe('what hi means', () => {
   })
 
   test('a bigint, and a number that is no promise', async () => {
-    const { take } = await open({ nextHi: () => 7n })
+    let hi = 7n
+    const { take } = await open({ nextHi: () => hi++ })
     expect(span(await take())).toEqual([700, 731])
   })
 })
@@ -330,22 +335,22 @@ describe('a function that misbehaves grants nothing', () => {
     expect(await heldBy(ledger)).toEqual([{ free: 0, outstanding: 0 }])
   })
 
-  /** The first block is granted, and used up. */
-  const SECOND: [string, Partial<CounterHook>, number[]][] = [
-    ['the same hi', {}, [5, 5]],
-    ['a lower hi', {}, [5, 4]],
-    ['a first number in the block before', { hiIs: 'first' }, [500, 550]],
-    ['a last number in the block before', { hiIs: 'last' }, [500, 599]],
+  /** The first two blocks are granted, and used up. */
+  const THIRD: [string, Partial<CounterHook>, number[], number][] = [
+    ['the same hi', {}, [4, 5], 5],
+    ['a lower hi', {}, [4, 5], 4],
+    ['a first number in the block before', { hiIs: 'first' }, [400, 500], 550],
+    ['a last number in the block before', { hiIs: 'last' }, [400, 500], 599],
   ]
-  test.each(SECOND)('%s', async (_, hook, [first, second]) => {
+  test.each(THIRD)('%s', async (_, hook, first, third) => {
     const dataDir = newFolder()
-    const given = [first!, second!, second!]
+    const given = [...first, third, third]
     const nextHi = async () => {
       if (given.length === 0) throw new Error('It was asked again.')
       return given.shift()!
     }
     const { take, claim, ledger, close } = await open({ ...hook, nextHi }, { dataDir })
-    await take({ count: 100 })
+    await take({ count: 200 })
     const before = await heldBy(ledger)
     await expect(claim()).rejects.toThrow(/Nothing was granted\. If the counter went back/)
     expect(await heldBy(ledger)).toEqual(before)
@@ -368,8 +373,8 @@ describe('a function that misbehaves grants nothing', () => {
     expect(await heldBy(ledger)).toEqual([{ free: 0, outstanding: 0 }])
   })
 
-  test('no answer after a good block: that one is granted', async () => {
-    const given = [3]
+  test('no answer after good blocks: these are granted', async () => {
+    const given = [3, 4]
     const { take } = await open({
       nextHi: async () => {
         const hi = given.shift()
@@ -377,7 +382,157 @@ describe('a function that misbehaves grants nothing', () => {
         return hi
       },
     })
-    expect(span(await take({ count: 150 }))).toEqual([300, 399])
+    expect(span(await take({ count: 250 }))).toEqual([300, 499])
+  })
+})
+
+describe('the first two blocks of a process', () => {
+  test.each<[string, Partial<CounterHook>, number[], string]>([
+    ['are one block', {}, [5, 5, 6, 7], 'gave 5, which stands for the numbers 500 to 599'],
+    ['go back', {}, [5, 4, 6, 7], 'Nothing was granted. If the counter went back'],
+    ['overlap: first', { hiIs: 'first' }, [1, 51, 101, 201], 'it moves by less than blockSize'],
+    ['overlap: last', { hiIs: 'last' }, [100, 150, 250, 350], 'it moves by less than blockSize'],
+    ['are no whole numbers', {}, [5, 5.5, 6, 7], 'It has to give a whole number'],
+    [
+      'are numbers, and no places of blocks',
+      {},
+      [1, 101, 201, 301, 401, 501],
+      'gave 1, 101, 201, 301: each time 100 more, or further. These are numbers, and no places of',
+    ],
+  ])('%s: nothing is granted until the server starts again', async (_, hook, given, message) => {
+    const dataDir = newFolder()
+    const nextHi = async () => given.shift()!
+    const { claim, ledger, close } = await open({ ...hook, nextHi }, { dataDir })
+    for (let i = 0; i < 3; i++) await expect(claim()).rejects.toThrow(message)
+    await expect(claim()).rejects.toThrow('before this server starts again: correct it first')
+    expect(await heldBy(ledger)).toEqual([{ free: 0, outstanding: 0 }])
+    await close()
+    const right = counter(9).nextHi
+    const step = hook.hiIs ? 100 : 1
+    const again = await open({ ...hook, nextHi: async () => (await right()) * step }, { dataDir })
+    expect(grantOf(await again.claim()).high).toBeGreaterThan(0)
+  })
+
+  test('may be far apart, if others have taken the blocks between', async () => {
+    const given = [1, 201, 202]
+    const { take } = await open({ nextHi: async () => given.shift()! })
+    expect(span(await take({ count: 100 }))).toEqual([100, 199])
+    expect(span(await take())).toEqual([20_100, 20_131])
+  })
+
+  test('is nothing where the second one does not come: the next claim asks again', async () => {
+    const given = [1, undefined, 3, 4]
+    const nextHi = async () => {
+      const hi = given.shift()
+      if (hi === undefined) throw new Error('gone')
+      return hi
+    }
+    const { claim, take } = await open({ nextHi })
+    await expect(claim()).rejects.toThrow('nextHi of Shop/orders failed: gone')
+    expect(span(await take())).toEqual([300, 331])
+  })
+
+  test('are no numbers of which the back end has ids', async () => {
+    const used = new Set([250])
+    const { claim, ledger } = await open({ nextHi: counter(1).nextHi, isFree: notIn(used) })
+    const message =
+      'nextHi of Shop/orders gave 2, which stands for the numbers 200 to 299, and isFree says ' +
+      'that somebody has an id of these.'
+    for (let i = 0; i < 3; i++) await expect(claim()).rejects.toThrow(message)
+    expect(await heldBy(ledger)).toEqual([{ free: 0, outstanding: 0 }])
+  })
+})
+
+/** A back end that has these ids. */
+const notIn =
+  (used: ReadonlySet<number>): Exclude<CounterHook['isFree'], false> =>
+  async ({ low, high }) =>
+    [...used].every((id) => id < low || id > high)
+
+describe.each(STORAGES)('numbers of which the back end has an id, in %s', (_, newStorage) => {
+  async function begun() {
+    const used = new Set<number>()
+    const cautions: string[] = []
+    const nextHi = counter(1).nextHi
+    const opened = await open({ nextHi, isFree: notIn(used) }, await newStorage())
+    opened.ledger.onCaution!((caution) => cautions.push(caution))
+    expect(span(await opened.take())).toEqual([100, 131])
+    return { ...opened, used, cautions }
+  }
+
+  test('leave for nobody, also from stock, and that is told once', async () => {
+    const { take, claim, used, cautions } = await begun()
+    used.add(140).add(170)
+    const id = newId()
+    expect(span(await take({ id }))).toEqual([196, 227])
+    expect(cautions).toHaveLength(2)
+    expect(cautions[0]).toContain(
+      'shop/orders: isFree says that somebody has an id from 132 to 163 already, so they are ' +
+        'granted to nobody.',
+    )
+    // Its answer was lost.
+    expect(await claim({ id })).toMatchObject({ isRepeat: true, grant: { low: 196, high: 227 } })
+    expect(cautions).toHaveLength(2)
+    expect(span(await take())).toEqual([228, 259])
+  })
+
+  test('of a claim without an id', async () => {
+    const { take, used } = await begun()
+    used.add(140)
+    expect(span(await take({ id: undefined }))).toEqual([164, 195])
+  })
+
+  test('a device that shows its tokens has new ones, once', async () => {
+    const { take, claim, used } = await begun()
+    const { token } = await take()
+    used.add(170)
+    const shown = { id: newId(), shown: [{ token, next: 132 }] }
+    const outcome = await claim(shown)
+    expect(outcome).toMatchObject({ grant: { low: 196 }, results: [{ high: 163 }] })
+    expect(await claim(shown)).toEqual({ ...outcome, isRepeat: true })
+  })
+
+  test('of a hundred ranges in a row: the claim is refused, and goes on from there', async () => {
+    const { claim, take, used, cautions } = await begun()
+    for (let id = 132; id < 250; id++) used.add(id)
+    const wish = { id: newId(), count: 1 }
+    await expect(claim(wish)).rejects.toThrow(/said 100 times in one claim that ids are in use/)
+    expect(cautions).toHaveLength(100)
+    expect(grantOf(await claim(wish)).low).toBe(250)
+    expect(span(await take({ count: 1 }))).toEqual([251, 251])
+  })
+})
+
+describe('a function isFree that', () => {
+  /** The numbers of `WISH` were free when the server began. */
+  async function later(answer: () => never) {
+    let isBegun = false
+    const other = { ...WISH, collection: 'parts' }
+    const opened = await open({ isFree: () => (isBegun ? answer() : true) })
+    await opened.take()
+    isBegun = true
+    return { ...opened, both: () => opened.ledger.claim([{ ...WISH, id: newId() }, other]) }
+  }
+
+  test.each<[string, () => unknown, string]>([
+    ['fails', () => Promise.reject(new Error('gone')), 'isFree of Shop/orders failed: gone.'],
+    ['gives nothing', () => undefined, 'isFree of Shop/orders gave undefined. It has to give true'],
+    ['gives rows', () => [], 'It has to give true, if nobody has an id from low to high'],
+  ])('%s: nothing is granted, and the claims beside it have theirs', async (_, answer, message) => {
+    const { claim, both } = await later(answer as () => never)
+    await expect(claim()).rejects.toThrow(message)
+    const [refused, granted] = await both()
+    expect(refused).toMatchObject({ refused: 'short' })
+    expect(grantOf(granted!)).toMatchObject({ low: 1, high: 32 })
+  })
+
+  test('is false: that nobody looks is told at the start', async () => {
+    const { ledger } = await open({ isFree: false })
+    const cautions: string[] = []
+    ledger.onCaution!((caution) => cautions.push(caution))
+    expect(cautions).toEqual([
+      expect.stringContaining('shop/orders: nobody looks whether the numbers of nextHi are free'),
+    ])
   })
 })
 
@@ -409,6 +564,7 @@ describe('the ledger remembers how the counter counts', () => {
 
 describe('the setting', () => {
   const nextHi = async () => 1
+  const isFree = false as const
   test.each<[string, object, RegExp]>([
     ['no size', { Shop: { orders: { nextHi } } }, /counters\.Shop\.orders\.blockSize: is missing/],
     ['size 0', { Shop: { orders: { nextHi, blockSize: 0 } } }, /blockSize: has to be at least 1/],
@@ -427,6 +583,16 @@ describe('the setting', () => {
       { Shop: { orders: { nextHi: 7, blockSize: 1 } } },
       /nextHi: has to be a function/,
     ],
+    [
+      'no word of free numbers',
+      { Shop: { orders: { nextHi, blockSize: 1 } } },
+      /isFree: has to be a function that says/,
+    ],
+    [
+      'true for free numbers',
+      { Shop: { orders: { nextHi, isFree: true, blockSize: 1 } } },
+      /isFree: has to be a function that says whether nobody has an id from low to high; or false/,
+    ],
     ['no database', { orders: { nextHi, blockSize: 100 } }, /under database and collection/],
     [
       'another meaning',
@@ -436,7 +602,12 @@ describe('the setting', () => {
     ['a mistyped key', { Shop: { orders: { nextHi, blocksize: 1 } } }, /Did you mean blockSize/],
     [
       'one collection twice',
-      { Shop: { orders: { nextHi, blockSize: 1 }, Orders: { nextHi, blockSize: 1 } } },
+      {
+        Shop: {
+          orders: { nextHi, isFree, blockSize: 1 },
+          Orders: { nextHi, isFree, blockSize: 1 },
+        },
+      },
       /is there twice/,
     ],
   ])('%s is refused', async (_, counters, message) => {
@@ -446,7 +617,7 @@ describe('the setting', () => {
   })
 
   test('one collection in both settings is refused, and so is a region', async () => {
-    const counters = { Shop: { orders: { nextHi, blockSize: 100 } } }
+    const counters = { Shop: { orders: { nextHi, isFree, blockSize: 100 } } }
     const upstream = { url: 'http://127.0.0.1:9', database: 'Shop' }
     const options = { dataDir: newFolder(), create: true, counters }
     await expect(

@@ -57,10 +57,13 @@ function inMemory(): string {
 }
 
 function noWorker(cause: unknown): string {
-  const why =
-    cause instanceof Error
-      ? cause.message.replace(/\.?$/, '.')
-      : 'its file did not load, or it does not answer. Is the file there, as JavaScript and not ' +
-        'as HTML? Does the content security policy allow it (worker-src)?'
-  return `no worker runs, so this page makes ids itself: ${why} See docs/bundlers.md.`
+  const isThrown = cause instanceof Error
+  const why = isThrown
+    ? cause.message.replace(/\.?$/, '.')
+    : 'its file did not load, or it does not answer. Is the file there, as JavaScript and not as ' +
+      'HTML?'
+  // Some engines throw where the policy forbids a worker, and do not say so.
+  const isPolicy = !isThrown || cause.name === 'SecurityError'
+  const policy = isPolicy ? ' Does the content security policy allow it (worker-src)?' : ''
+  return `no worker runs, so this page makes ids itself: ${why}${policy} See docs/bundlers.md.`
 }

@@ -31,6 +31,15 @@ function isolateTab(): void {
   delete (globalThis as { BroadcastChannel?: unknown }).BroadcastChannel
 }
 
+/** Runs in a page: its app keeps what it is warned of. */
+function keepWarnings(): void {
+  const warnings: string[] = []
+  console.warn = (text: string) => warnings.push(text)
+  Object.assign(window, { warnings })
+}
+
+const warnings = () => (window as unknown as { warnings: string[] }).warnings
+
 describe.each(testedEngines())('in $title', ({ name }) => {
   test.each([
     ['a content security policy forbids workers', { csp: "worker-src 'none'" }, HASTY],
@@ -52,6 +61,40 @@ describe.each(testedEngines())('in $title', ({ name }) => {
       expectDistinct(made)
     },
   )
+
+  test.each([
+    ['a content security policy forbids workers', { csp: "worker-src 'none'" }],
+    ["HTML comes instead of the worker's file", { worker: '/' }],
+  ])('%s: the console says so, once, and names the policy', async (_, surroundings) => {
+    const site = await openSite()
+    const page = await (await openBrowser(name)).newPage()
+    await page.goto(site.url(HASTY, { ...surroundings, beforePage: keepWarnings }))
+    await page.evaluate(nextIds, 40)
+    await expect.poll(() => page.evaluate(warnings)).toHaveLength(1)
+    await page.evaluate(nextIds, 40)
+    // Some engines throw, with a reason of their own.
+    expect(await page.evaluate(warnings)).toEqual([
+      expect.stringMatching(
+        /^offline-hilo: no worker runs, so this page makes ids itself: .*\(worker-src\)\? See docs/,
+      ),
+    ])
+  })
+
+  test('a policy that forbids the server of ids: the error names it, and what to add', async () => {
+    const site = await openSite()
+    const page = await (await openBrowser(name)).newPage()
+    const csp = "worker-src 'none'; connect-src 'none'"
+    await page.goto(site.url(HASTY, { csp }))
+    const failure = await page.evaluate(() =>
+      window.hilo.nextId('orders').catch(({ code, message }) => [code, message]),
+    )
+    expect(failure).toEqual([
+      'no-hilo-server',
+      expect.stringContaining(
+        'The content security policy of the page forbids this address: add it to `connect-src`.',
+      ),
+    ])
+  })
 
   test('a worker that is killed during a call is replaced, and no id comes twice', async () => {
     const site = await openSite()

@@ -19,7 +19,8 @@ beforeEach(async () => {
 afterEach(() => shop.close())
 
 const forbidden = () => {
-  throw new DOMException('The policy forbids it.', 'SecurityError')
+  // As WebKit says it.
+  throw new DOMException('The operation is insecure.', 'SecurityError')
 }
 
 function open(spawn: (() => Worker) | undefined, options: HiloOptions = {}) {
@@ -47,7 +48,9 @@ describe('in development, one line in the console says', () => {
   test('that ids are made in the page, and why', async () => {
     const { hilo, told } = open(forbidden)
     await useTwice(hilo)
-    expect(warn.mock.calls).toEqual([[expect.stringMatching(/no worker.*The policy forbids it/)]])
+    expect(warn.mock.calls).toEqual([
+      [expect.stringMatching(/no worker.*The operation is insecure\. Does the content security/)],
+    ])
     expect(warn.mock.calls[0]![0]).toMatch(/docs\/bundlers\.md/)
     expect(told).toEqual(['no-worker'])
     expect(hilo.status().degraded).toEqual(['no-worker'])

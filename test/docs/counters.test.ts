@@ -217,8 +217,9 @@ test('the commands, as they are typed', async () => {
   const file = fileOf(configuration)
   const databaseUrl = await newShop(configuration.collections)
   const environment = { DATABASE_URL: databaseUrl }
+  const configured = /^npx offline-hilo-server ([^#\n]*--config[^#\n]*)/gm
   const commands = blocksIn(PAGE, 'sh').flatMap((text) =>
-    [...text.matchAll(/^npx offline-hilo-server ([^#\n]*)/gm)].map(([, command]) => command!),
+    [...text.matchAll(configured)].map(([, command]) => command!),
   )
   const said: string[] = []
   for (const command of commands.toSorted(

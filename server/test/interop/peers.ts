@@ -81,6 +81,12 @@ export const ravenJava = jars('ravendb-java-6.0.2', "RavenDB's Java client 6.0.2
   'net.ravendb:ravendb:6.0.2',
 ])
 
+export const springData = jars('spring-data-jpa-4.1.2', 'Spring Data JPA 4.1.2', [
+  'org.springframework.data:spring-data-jpa:4.1.2',
+  'org.hibernate.orm:hibernate-core:7.1.0.Final',
+  'org.postgresql:postgresql:42.7.7',
+])
+
 const hibernate = (version: string, group = 'org.hibernate', ...more: string[]): Peer =>
   jars(`hibernate-${version}`, `Hibernate ${version}`, [
     `${group}:hibernate-core:${version}.Final`,
@@ -108,5 +114,6 @@ export const PEERS: readonly Peer[] = [
   mariadbDriver,
   drizzle,
   django,
+  springData,
   ...Object.values(HIBERNATE),
 ]

@@ -13,8 +13,8 @@ import { proveBeside } from '../addons/orm/proving.js'
 import { grantOf, newId } from '../ledger-bench.js'
 import { newDatabase } from '../postgres.js'
 import { runSql } from '../postgres-cluster.js'
-import { compileHibernate, hibernateCommand } from './hibernate-command.js'
-import { django, drizzle, HIBERNATE } from './peers.js'
+import { compileHibernate, compileJava, hibernateCommand } from './hibernate-command.js'
+import { django, drizzle, HIBERNATE, springData } from './peers.js'
 import { type Command, startTaker, type Taker } from './taker.js'
 
 /** A back end that stores orders. */
@@ -151,6 +151,52 @@ describe.each(['5.6.8', '7.1'] as const)('Hibernate %s', (version) => {
       expect(rows).toEqual([])
     },
   )
+})
+
+describe.runIf(isInstalled(springData))(`Spring Data JPA${unlessInstalled(springData)}`, () => {
+  const spring = () =>
+    start(({ hostname, port, pathname }) => ({
+      program: 'java',
+      args: [
+        ...['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp'],
+        `${springData.folder}/lib/*:${compileJava('SpringTaker.java', springData)}`,
+        'SpringTaker',
+        `jdbc:postgresql://${hostname}:${port}${pathname}?user=postgres`,
+      ],
+    }))
+
+  test('a method of a repository that replicates', async () => {
+    const { databaseUrl, taker } = await spring()
+    await alternate(
+      databaseUrl,
+      {
+        strategy: 'hibernate-pooled',
+        sequence: 'order_seq',
+        blockSize: 10,
+        maxId: 'int8',
+        ids: 'orders.id',
+      },
+      backEndOf(taker),
+    )
+    await taker.send('insert 1')
+    expect(taker.ids.at(-1)).toBe('DataIntegrityViolationException')
+  })
+
+  test('save does not store 4711 where Hibernate makes the ids', async () => {
+    const { databaseUrl, taker } = await spring()
+    await taker.send('save 4711')
+    expect(taker.ids).toEqual(['ObjectOptimisticLockingFailureException'])
+    expect((await runSql(databaseUrl, 'SELECT id FROM orders')).rows).toEqual([])
+  })
+
+  test('save of an assigned id writes over a row, unless a record says isNew', async () => {
+    const { databaseUrl, taker } = await spring()
+    await taker.send('saveAssigned 4711 4711')
+    await taker.send('saveNew 4711 4711')
+    expect(taker.ids).toEqual(['4711', '4711', '4711', 'DataIntegrityViolationException'])
+    for (const table of ['"springtaker$label"', '"springtaker$newlabel"'])
+      expect((await runSql(databaseUrl, `SELECT id FROM ${table}`)).rows).toEqual([{ id: '4711' }])
+  })
 })
 
 describe.runIf(doctrine.find())(`Doctrine${unless(doctrine)}`, () => {

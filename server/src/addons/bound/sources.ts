@@ -4,25 +4,39 @@
  * them is granted.
  */
 import { bindingKey } from '../../ledger/collections.js'
-import type { Ledger } from '../../ledger/ledger.js'
+import type { ClaimRequest, CollectionKey, Ledger } from '../../ledger/ledger.js'
 import { type BoundSource, refilled } from '../upstream/refill.js'
+import type { Tell } from './cautions.js'
 import type { Bindings } from './collections-setting.js'
+import { freeOutcomes, unseenText } from './hook/free-numbers.js'
 import { hookSource } from './hook/source.js'
 import { ravenSource } from './raven/source.js'
 
-/** @throws Error when an upstream refuses this server. One that is down may come later */
-export async function withSources(ledger: Ledger, bindings: Bindings): Promise<Ledger> {
+/**
+ * @param tell hears what to look at
+ * @throws Error when an upstream refuses this server. One that is down may come later
+ */
+export async function withSources(ledger: Ledger, bindings: Bindings, tell: Tell): Promise<Ledger> {
   const sources = new Map<string, BoundSource>()
   for (const [key, bound] of bindings)
     if (bound.authority === 'upstream') sources.set(key, await ravenSource(ledger, bound))
-    else if (bound.authority === 'hook') sources.set(key, hookSource(bound, bound.hook))
+    else if (bound.authority === 'hook') {
+      sources.set(key, hookSource(bound, bound.hook))
+      if (bound.hook.isFree === false) tell(unseenText(bound))
+    }
   if (sources.size === 0) return ledger
+  const hookOf = (key: CollectionKey) => {
+    const bound = bindings.get(bindingKey(key))
+    return bound?.authority === 'hook' ? bound.hook : undefined
+  }
+  const claim = (claims: readonly ClaimRequest[]) =>
+    refilled(ledger.claim, claims, (key, short, max) =>
+      sources.get(bindingKey(key))!.take(short, max),
+    )
+  const claimOne = async (request: ClaimRequest) => (await claim([request]))[0]!
   return {
     ...ledger,
-    claim: (claims) =>
-      refilled(ledger.claim, claims, (key, short, max) =>
-        sources.get(bindingKey(key))!.take(short, max),
-      ),
+    claim: async (claims) => freeOutcomes(claims, await claim(claims), hookOf, claimOne, tell),
     async close() {
       // If an upstream is gone, closing goes on: what is in the ledger is granted after the next
       // start.

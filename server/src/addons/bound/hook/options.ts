@@ -1,4 +1,4 @@
-/** The setting `counters`: an app's own functions that take blocks of numbers, checked. */
+/** The setting `counters`: an app's own functions for a counter of its own, checked. */
 import { z } from 'zod'
 import type { CollectionKey } from '../../../ledger/ledger.js'
 import { type Checks, databaseName } from '../../../ledger/options.js'
@@ -16,13 +16,25 @@ export interface HiCall extends CollectionKey {
   signal: AbortSignal
 }
 
-/** A counter that the server reaches by a function of the app. */
+/** What `isFree` is told: it is about the numbers `low` to `high`, both included. */
+export interface FreeCall extends HiCall {
+  low: number
+  high: number
+}
+
+/** A counter that the server reaches by functions of the app. */
 export interface CounterHook {
   /**
    * Takes the next block from the counter for good, and gives its number. What it took and could
    * not give is a gap. The server waits five seconds.
    */
   nextHi(call: HiCall): number | bigint | PromiseLike<number | bigint>
+  /**
+   * Has the back end no record with an id from `low` to `high`? Asked of the first two blocks, and
+   * before each range leaves for a device. If not, the range is granted to nobody. `false` in
+   * place of the function says in writing that nobody can look. The server waits five seconds.
+   */
+  isFree: ((call: FreeCall) => boolean | PromiseLike<boolean>) | false
   /** Numbers of a block, the same for everybody who takes from the counter: 1 to 2^30. */
   blockSize: number
   /** Default `block`. */
@@ -36,13 +48,18 @@ const MOST_PER_BLOCK = 2 ** 30
 
 const FORM =
   'has to be a function with its size under database and collection, as in ' +
-  '{Shop: {orders: {nextHi: async () => …, blockSize: 100}}}'
+  '{Shop: {orders: {nextHi: async () => …, isFree: async () => …, blockSize: 100}}}'
 
 const hook = z.strictObject(
   {
     nextHi: z.custom<CounterHook['nextHi']>(
       (value) => typeof value === 'function',
       'has to be a function that takes a block and gives its number',
+    ),
+    isFree: z.custom<CounterHook['isFree']>(
+      (value) => typeof value === 'function' || value === false,
+      'has to be a function that says whether nobody has an id from low to high; or false, which ' +
+        'says in writing that nobody can look',
     ),
     blockSize: z
       .int()

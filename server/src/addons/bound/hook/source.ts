@@ -1,22 +1,29 @@
 /**
  * Blocks of numbers from a function of the app. A block is taken first and stored in the ledger
  * then, so that a crash between the two leaves a gap. Guarantees that a function which gives
- * something else than a new block above all others grants nothing.
+ * something else than a new block above all others grants nothing, and that a process stores its
+ * first block only together with a second one that does not contradict it.
  */
-import { CounterUnusable, reasonOf, UpstreamUnavailable } from '../../../ledger/errors.js'
+import { CounterUnusable, UpstreamUnavailable } from '../../../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../../../ledger/ledger.js'
 import { MAX_NUMBER } from '../../../ledger/number-line.js'
 import { turns } from '../../../ledger/turns.js'
 import type { BoundSource } from '../../upstream/refill.js'
+import { call } from './call.js'
+import { isFree } from './free-numbers.js'
 import type { Hook } from './options.js'
-
-/** Claims wait so long for a block. */
-const TIMEOUT_MS = 5_000
 
 /** A claim that asks for more gets fewer numbers than it asks for. */
 const MOST_AT_ONCE = 100
 
+/** So many jumps in a row that are longer than a block is are no accident. */
+const LONG_JUMPS = 3
+
+const NOTHING_YET =
+  'Nothing of this collection is granted before this server starts again: correct it first.'
+
 interface Block {
+  hi: bigint
   low: number
   high: number
 }
@@ -27,9 +34,13 @@ export function hookSource({ database, collection }: CollectionKey, hook: Hook):
   const inTurn = turns()
   /** The highest number that came: 0 may be one. The ledger may not have stored it yet. */
   let reached = -1
+  let isBegun = false
+  /** Why this process grants nothing. */
+  let refusal: CounterUnusable | undefined
 
   async function takeBlock(max: number): Promise<Block> {
-    const hi = await answerOf(hook.nextHi, { database, collection }, name)
+    const outcome = 'Nothing was granted. If its counter has moved, a block is a gap.'
+    const hi = await call(name, outcome, (signal) => hook.nextHi({ database, collection, signal }))
     const block = blockOf(hook, hi, name)
     const known = Math.max(reached, max || -1)
     // guard: H20 a hook that goes back grants nothing
@@ -45,6 +56,50 @@ export function hookSource({ database, collection }: CollectionKey, hook: Hook):
     return block
   }
 
+  /** What a wrong function gives is seen by two blocks: it contradicts the first one. */
+  async function begin(max: number): Promise<Block[]> {
+    // guard: H20 a hook that contradicts itself does not begin in this process
+    if (refusal) throw refusal
+    const blocks = [await takeBlock(max)]
+    try {
+      await addBlocks(blocks, max)
+      for (const block of blocks) await refuseUsed(block)
+    } catch (error) {
+      if (!(error instanceof CounterUnusable)) throw error
+      refusal = new CounterUnusable(`${error.message} ${NOTHING_YET}`)
+      throw refusal
+    }
+    isBegun = true
+    return blocks
+  }
+
+  /** Adds a second block, and more as long as the jumps are too long. */
+  async function addBlocks(blocks: Block[], max: number): Promise<void> {
+    for (let isLong = true; isLong; ) {
+      const before = blocks.at(-1)!
+      const block = await takeBlock(max)
+      blocks.push(block)
+      isLong = hook.hiIs === 'block' && blockSize > 1 && block.hi - before.hi >= blockSize
+      // guard: H20 a hook whose numbers are no places of blocks grants nothing
+      if (isLong && blocks.length > LONG_JUMPS)
+        throw new CounterUnusable(
+          `${name} gave ${blocks.map(({ hi }) => hi).join(', ')}: each time ${blockSize} more, ` +
+            'or further. These are numbers, and no places of blocks. Nothing was granted. Write ' +
+            "hiIs: 'first' or hiIs: 'last'.",
+        )
+    }
+  }
+
+  async function refuseUsed({ hi, low, high }: Block): Promise<void> {
+    // guard: H20 a hook whose first blocks are in use grants nothing
+    if (!(await isFree({ database, collection }, hook, { low, high })))
+      throw new CounterUnusable(
+        `${name} gave ${hi}, which stands for the numbers ${low} to ${high}, and isFree says ` +
+          'that somebody has an id of these. Nothing was granted. nextHi, blockSize or hiIs are ' +
+          'wrong, or the counter is not above all ids in use.',
+      )
+  }
+
   return {
     take: (short, max) =>
       // One call at a time: what two calls give may come in any order.
@@ -53,10 +108,13 @@ export function hookSource({ database, collection }: CollectionKey, hook: Hook):
         const taken: UpstreamRange[] = []
         for (let calls = 0; missing > 0 && calls < MOST_AT_ONCE; calls++)
           try {
-            const { low, high } = await takeBlock(max)
-            const from = Math.max(low, 1)
-            if (from <= high) taken.push({ database, collection, low: from, high })
-            missing -= high - from + 1
+            // guard: H20 a hook begins with two blocks that do not contradict each other
+            const blocks = isBegun ? [await takeBlock(max)] : await begin(max)
+            for (const { low, high } of blocks) {
+              const from = Math.max(low, 1)
+              if (from <= high) taken.push({ database, collection, low: from, high })
+              missing -= high - from + 1
+            }
           } catch (error) {
             if (taken.length === 0 || !(error instanceof UpstreamUnavailable)) throw error
             break
@@ -64,43 +122,6 @@ export function hookSource({ database, collection }: CollectionKey, hook: Hook):
         return taken
       }),
     close: async () => {},
-  }
-}
-
-/** @throws UpstreamUnavailable when it fails, or takes too long */
-async function answerOf(
-  nextHi: Hook['nextHi'],
-  key: CollectionKey,
-  name: string,
-): Promise<unknown> {
-  const waiting = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      waiting.abort()
-      reject(
-        new UpstreamUnavailable(
-          `${name} gave nothing within ${TIMEOUT_MS / 1_000} seconds. Nothing was granted. If ` +
-            'its counter has moved, a block is a gap.',
-        ),
-      )
-    }, TIMEOUT_MS)
-  })
-  const call = async () => {
-    try {
-      return await nextHi({ ...key, signal: waiting.signal })
-    } catch (error) {
-      throw new UpstreamUnavailable(
-        `${name} failed: ${reasonOf(error instanceof Error ? error : new Error(String(error)))}. ` +
-          'Nothing was granted. If its counter has moved, a block is a gap.',
-        { cause: error },
-      )
-    }
-  }
-  try {
-    return await Promise.race([call(), late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -127,7 +148,7 @@ function blockOf({ blockSize, hiIs }: Hook, hi: unknown, name: string): Block {
       `${name} gave ${hi}: the block would end at ${high}, and JavaScript counts up to ` +
         '2^53−1. Nothing was granted. The numbers are used up, or the counter is another one.',
     )
-  return { low: Number(low), high: Number(high) }
+  return { hi: value, low: Number(low), high: Number(high) }
 }
 
 const shown = (value: unknown): string =>

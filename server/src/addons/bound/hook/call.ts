@@ -1,0 +1,39 @@
+/** Calls a function of the app. Guarantees an end in five seconds, and an error that names it. */
+import { reasonOf, UpstreamUnavailable } from '../../../ledger/errors.js'
+
+/** Claims wait so long. */
+const TIMEOUT_MS = 5_000
+
+/**
+ * @param name of the function
+ * @param outcome what it means that it gave nothing
+ * @throws UpstreamUnavailable when it fails, or takes too long
+ */
+export async function call(
+  name: string,
+  outcome: string,
+  run: (signal: AbortSignal) => unknown,
+): Promise<unknown> {
+  const waiting = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      waiting.abort()
+      const seconds = TIMEOUT_MS / 1_000
+      reject(new UpstreamUnavailable(`${name} gave nothing within ${seconds} seconds. ${outcome}`))
+    }, TIMEOUT_MS)
+  })
+  const answer = async () => {
+    try {
+      return await run(waiting.signal)
+    } catch (error) {
+      const reason = reasonOf(error instanceof Error ? error : new Error(String(error)))
+      throw new UpstreamUnavailable(`${name} failed: ${reason}. ${outcome}`, { cause: error })
+    }
+  }
+  try {
+    return await Promise.race([answer(), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
