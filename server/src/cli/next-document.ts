@@ -12,7 +12,7 @@ export const isBare = (each: SeriesPeriod): boolean =>
 export function nextOf(letter: string, mark: SeriesPeriod, isWithout = isBare(mark)): string {
   const { period, last } = mark
   if (rangeNamed(mark)?.to === last) return `the first one of a range above ${last}`
-  return textOf(letter, last + 1, isWithout ? '' : period)
+  return textOf(letter, last + 1, isWithout ? (rangeNamed(mark)?.prefix ?? '') : period)
 }
 
 const textOf = (letter: string, number: number, period: string): string =>
@@ -29,7 +29,7 @@ export function nextDocument(series: Series): string {
     const ofPrefix = periods.filter((each) => isOfPrefix({ prefix })(rangeNamed(each) ?? {}))
     const number = Math.max(from - 1, ...ofPrefix.map(({ last }) => last)) + 1
     if (number > to) continue
-    return prefix ? `number ${number} of ${prefix}` : textOf(letter, number, '')
+    return textOf(letter, number, prefix ?? '')
   }
   return newest ? nextOf(letter, newest) : `its first one, such as ${textOf(letter, 1, '')}`
 }

@@ -5,7 +5,7 @@
 import { closedInWords, handOverInWords, inWords, linkInWords } from '../http/explain-words.js'
 import { visible } from '../http/messages.js'
 import { seriesKey } from '../ledger/collections.js'
-import { periodsIn } from '../ledger/heard.js'
+import { periodsIn, rangeNamed } from '../ledger/heard.js'
 import type { PastHandOver, Series, SeriesPeriod } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { SeenLedger } from './confirm.js'
@@ -35,11 +35,16 @@ export async function explainDocument(
 }
 
 /** Where the document would be in a series. */
-function placeOf(text: string, { collection, letter: series }: Series) {
+function placeOf(text: string, { collection, letter: series, periods }: Series) {
   if (!seriesKey(text).startsWith(`${seriesKey(series)}-`)) return []
-  const [, period, number] = /^(?:(.+)-)?(\d+)$/.exec(text.slice(series.length + 1)) ?? []
-  if (!Number.isSafeInteger(Number(number)) || Number(number) < 1) return []
-  return [{ collection, series, period, number: Number(number) }]
+  const [, written, digits] = /^(?:(.+)-)?(\d+)$/.exec(text.slice(series.length + 1)) ?? []
+  const number = Number(digits)
+  if (!Number.isSafeInteger(number) || number < 1) return []
+  const ofPrefix = periods.find((each) => {
+    const range = rangeNamed(each)
+    return range?.prefix && range.prefix === written && range.from <= number && number <= range.to
+  })
+  return [{ collection, series, period: ofPrefix?.period ?? written, number }]
 }
 
 /** @throws Error when there is no such series, or more than one */

@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, LIMITS, visible } from '../http/messages.js'
-import { PREFIX } from '../http/operated.js'
+import { isPrefix } from '../http/operated.js'
 import { seriesKey } from '../ledger/collections.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
@@ -128,7 +128,7 @@ export async function giveRange(
   const yesterday = new Date(Date.now() - DAY_MS).toISOString()
   if (validUntil !== undefined && validUntil < yesterday.slice(0, 10) && !again)
     throw new Error(`--until: ${validUntil} has passed, and no number would be made.`)
-  if (prefix !== undefined && !PREFIX.test(prefix))
+  if (prefix !== undefined && !isPrefix(prefix))
     throw new Error('--prefix has 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /. Nothing was changed.')
   if (data !== undefined && !isNote(data, LIMITS.nameBytes))
     throw new Error(
