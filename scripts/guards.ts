@@ -813,6 +813,10 @@ export const GUARDS: Guard[] = [
     'const marks: { period: string; number: number }[] = []',
   ),
   guard(
+    'H32 a device that nobody tells of its network asks before each number',
+    'addons/consecutive/consecutive',
+  ),
+  guard(
     'H40 a number to begin with is of one series, whose name the server gives once',
     'addons/consecutive/periods',
   ),
