@@ -9,6 +9,7 @@ import { periodsIn, rangeNamed } from '../ledger/heard.js'
 import type { PastHandOver, Series, SeriesPeriod } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { SeenLedger } from './confirm.js'
+import { lastDocument } from './next-document.js'
 import { find, type Given, nameOf } from './series-steps.js'
 
 /** @throws Error when no series makes such a text */
@@ -61,6 +62,7 @@ export async function account(
     ...numbersOfHolder(series, handOvers).map((each) => rangeOf(each, series.device)),
   ]
   const holder = nameOf(series)
+  const last = lastDocument(series)
   const lines = [
     `Series ${series.letter} of '${series.collection}' began ${time(registeredAt)}.`,
     made.length === 0 ? 'The server has heard of no number.' : `Numbers: ${made.join('; ')}.`,
@@ -75,6 +77,10 @@ export async function account(
       : `${holder} has told of no chain: whether its records were changed, the server cannot show.`,
     doubtful && `Two devices may have made its numbers ${doubtful.from} to ${doubtful.to}.`,
     closed && closedInWords(closed),
+    last &&
+      !closed &&
+      `If ${holder} loses its storage before it prints, it has no entry of its last number: ` +
+        `${last} may not exist. Then say so in the --reason of --close or of --hand-over.`,
     `The server has heard of ${holder} last ${time(seenAt)}. What a device did without a ` +
       'network, it tells at its next check-in: how many numbers it made, not at which time it ' +
       'made each one. Times are in its report and its export.',

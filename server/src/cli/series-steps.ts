@@ -7,7 +7,7 @@ import { seriesKey } from '../ledger/collections.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { Change, SeenLedger } from './confirm.js'
-import { nextDocument } from './next-document.js'
+import { lastDocument, nextDocument } from './next-document.js'
 
 const DAY_MS = 86_400_000
 
@@ -50,7 +50,9 @@ export async function closeSeries(
       ? `Series ${series} of '${collection}' is closed already, and stays as it is.\n`
       : `Series ${series} of '${collection}' ends. ${nameOf(found)} has it, and makes numbers ` +
         `without a network until it checks in.\nThe next document, ${nextDocument(found)}, is ` +
-        `not made after that. ${heardOf(found)}\n${voidToken(found)}`,
+        `not made after that. ${heardOf(found)}\n` +
+        unclear(found) +
+        voidToken(found),
     apply: async (changed) => {
       const { closed, last } = (await changed.closeSeries({
         ...found,
@@ -64,6 +66,15 @@ export async function closeSeries(
       )
     },
   }
+}
+
+/** A device that lost its storage before it printed has no entry of its last number. */
+function unclear(series: Series): string {
+  const last = lastDocument(series)
+  return last
+    ? `The last document of which the server has heard is ${last}. If it does not exist, say so ` +
+        'in --reason.\n'
+    : ''
 }
 
 /** Its device, for people. */
