@@ -91,8 +91,8 @@ test('who closes a series accounts for a number that was heard of and not printe
   const reason = 'Till 4 lost its storage, T3-2026-000140 was not printed'
   const closing = ['--close', 'T3', '--by', 'anna', '--reason', reason]
   expect((await series(...closing)).stderr).toContain(
-    'The last document of which the server has heard is T3-2026-000140. If it does not exist, say ' +
-      'so in --reason.',
+    'The last document of which the server has heard is T3-2026-000140. If it does not exist, ' +
+      'say so in --reason.',
   )
   await series(...closing, '--yes')
   for (const told of [await account('T3'), await document('T3-2026-000140')])

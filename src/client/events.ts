@@ -19,13 +19,7 @@ export interface HiloEvents {
    * authority for another range. `left`: how many numbers there are. `lasting`: how many of them
    * can still be made in a month. `validUntil`: their last day.
    */
-  ending: {
-    collection: string
-    series: string
-    left: number
-    lasting: number
-    validUntil?: string
-  }
+  ending: { collection: string; series: string; left: number; lasting: number; validUntil?: string }
   /**
    * This device's storage is a copy, and another copy has checked in: its ranges were dropped. Ids
    * that it made before may exist twice: tell somebody who can check.
