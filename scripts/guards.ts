@@ -824,7 +824,20 @@ export const GUARDS: Guard[] = [
   guard(
     'H28 a range makes no number below one of the device that had the series before',
     'addons/consecutive/hand-over',
-    'const above = last?.number ?? 0',
+    'const marks: { period: string; number: number }[] = []',
+  ),
+  guard(
+    'H32 a device that nobody tells of its network asks before each number',
+    'addons/consecutive/consecutive',
+  ),
+  guard(
+    'H40 a number to begin with is of one series, whose name the server gives once',
+    'addons/consecutive/periods',
+  ),
+  guard(
+    'H28 a prefix that comes back goes on above its last number',
+    'addons/consecutive/ranges',
+    'const highest = current.highest ?? {}',
   ),
   guard(
     'H28 a number without a period is above all that was made before a hand-over',

@@ -68,7 +68,7 @@ test('a range that no device would use is refused, with what to do', async () =>
       stderr: expect.stringContaining(message),
     })
   expect((await give('--range', '1-9', '--prefix', 'SETP')).stderr).toContain(
-    'gets the numbers 1 to 9 of SETP.\nThe next document is number 1 of SETP, where',
+    'gets the numbers 1 to 9 of SETP.\nThe next document is T3-SETP-000001, where',
   )
   expect((await give('--range', '2001-3000', '--yes')).stdout).toContain('document is T3-002006,')
   expect((await give('--range', '1-9', '--prefix', 'SETP', '--yes')).stdout).toContain(

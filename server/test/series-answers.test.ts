@@ -83,3 +83,19 @@ test('what is known of a series, and what nobody has told, in words', async () =
     expect(told).toContain(part)
   expect((await series('--account', 'T9')).stderr).toContain('There is no series T9')
 })
+
+test('who closes a series accounts for a number that was heard of and not printed', async () => {
+  const { account, document, series } = await twoTills()
+  const unclear = 'has no entry of its last number: T3-2026-000140 may not exist'
+  expect(await account('T3')).toContain(unclear)
+  const reason = 'Till 4 lost its storage, T3-2026-000140 was not printed'
+  const closing = ['--close', 'T3', '--by', 'anna', '--reason', reason]
+  expect((await series(...closing)).stderr).toContain(
+    'The last document of which the server has heard is T3-2026-000140. If it does not exist, ' +
+      'say so in --reason.',
+  )
+  await series(...closing, '--yes')
+  for (const told of [await account('T3'), await document('T3-2026-000140')])
+    expect(told).toContain(`by anna: ${reason}.`)
+  expect(await account('T3')).not.toContain(unclear)
+})

@@ -15,10 +15,11 @@ export interface HiloEvents {
   /** A call was refused because no id is left. */
   exhausted: { collection: string; error: HiloError }
   /**
-   * A tenth of the numbers of a series' ranges is left, or a month: ask the authority for another
-   * range. `left`: how many. `validUntil`: their last day.
+   * In a month a series can still make a tenth of the numbers of its ranges, or less: ask the
+   * authority for another range. `left`: how many numbers there are. `lasting`: how many of them
+   * can still be made in a month. `validUntil`: their last day.
    */
-  ending: { collection: string; series: string; left: number; validUntil?: string }
+  ending: { collection: string; series: string; left: number; lasting: number; validUntil?: string }
   /**
    * This device's storage is a copy, and another copy has checked in: its ranges were dropped. Ids
    * that it made before may exist twice: tell somebody who can check.

@@ -166,6 +166,9 @@ export interface SeriesRequest {
  */
 export const SERIES_NAME = /^(?=.*\d)[A-Za-z0-9._/-]{1,20}$/
 
+/** What an authority writes before numbers, as in the name of a range: `SETP:1-1000`. */
+export const RANGE_PREFIX = /^[A-Za-z0-9._/-]{1,20}$/
+
 /** Its answer, 201 or 200. */
 export interface SeriesAnswer {
   /** `B` */

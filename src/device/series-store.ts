@@ -73,6 +73,11 @@ export interface NumberRange {
   from: number
   /** Its last number. */
   to: number
+  /**
+   * What the authority writes before them, `SETP`: numbers of two prefixes are different numbers.
+   * Up to 20 letters, digits, `-`, `.`, `_` and `/`. Default: nothing.
+   */
+  prefix?: string
   /** The last day on which its numbers are made, by this device's clock. Default: it has none. */
   validUntil?: string
   /** Comes with each number, as JSON has it: what the authority calls the range. */
@@ -83,9 +88,9 @@ export interface NumberRange {
 export interface Closing {
   /** How many numbers. */
   count: number
-  /** The ids of its first and its last number. */
-  first: string
-  last: string
+  /** The ids of its first and its last number. Absent: there are none. */
+  first?: string
+  last?: string
   /** How many of them nobody has settled yet. */
   open: number
   /** What the app gave: the sums of a day. */
@@ -157,7 +162,7 @@ export interface NumberRow {
  * - `settled`: a number got a state.
  * - `record`: a record without a number was added to a chain.
  * - `closed`: the period of a number, the last one of it, gets no number any more, unless somebody
- *   has `reopened` it.
+ *   has `reopened` it. Without `made`: the period has no number.
  */
 export interface Entry {
   /** 1, 2, 3 …: its place in the register. */

@@ -12,11 +12,21 @@ export const isBare = (each: SeriesPeriod): boolean =>
 export function nextOf(letter: string, mark: SeriesPeriod, isWithout = isBare(mark)): string {
   const { period, last } = mark
   if (rangeNamed(mark)?.to === last) return `the first one of a range above ${last}`
-  return textOf(letter, last + 1, isWithout ? '' : period)
+  return textOf(letter, last + 1, isWithout ? prefixOf(mark) : period)
 }
 
 const textOf = (letter: string, number: number, period: string): string =>
   visible([letter, ...(period ? [period] : []), String(number).padStart(DIGITS, '0')].join('-'))
+
+/** The last document of a series of which the server has heard. Undefined: there is none. */
+export function lastDocument(series: Series): string | undefined {
+  const newest = periodsIn(series).at(-1)
+  if (!newest) return undefined
+  const { letter } = series
+  return textOf(letter, newest.last, isBare(newest) ? prefixOf(newest) : newest.period)
+}
+
+const prefixOf = (mark: SeriesPeriod): string => rangeNamed(mark)?.prefix ?? ''
 
 /** The next document of a series, as far as the server has heard of it. */
 export function nextDocument(series: Series): string {
@@ -29,7 +39,7 @@ export function nextDocument(series: Series): string {
     const ofPrefix = periods.filter((each) => isOfPrefix({ prefix })(rangeNamed(each) ?? {}))
     const number = Math.max(from - 1, ...ofPrefix.map(({ last }) => last)) + 1
     if (number > to) continue
-    return prefix ? `number ${number} of ${prefix}` : textOf(letter, number, '')
+    return textOf(letter, number, prefix ?? '')
   }
   return newest ? nextOf(letter, newest) : `its first one, such as ${textOf(letter, 1, '')}`
 }

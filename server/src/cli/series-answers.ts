@@ -5,10 +5,11 @@
 import { closedInWords, handOverInWords, inWords, linkInWords } from '../http/explain-words.js'
 import { visible } from '../http/messages.js'
 import { seriesKey } from '../ledger/collections.js'
-import { periodsIn } from '../ledger/heard.js'
+import { periodsIn, rangeNamed } from '../ledger/heard.js'
 import type { PastHandOver, Series, SeriesPeriod } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { SeenLedger } from './confirm.js'
+import { lastDocument } from './next-document.js'
 import { find, type Given, nameOf } from './series-steps.js'
 
 /** @throws Error when no series makes such a text */
@@ -35,11 +36,16 @@ export async function explainDocument(
 }
 
 /** Where the document would be in a series. */
-function placeOf(text: string, { collection, letter: series }: Series) {
+function placeOf(text: string, { collection, letter: series, periods }: Series) {
   if (!seriesKey(text).startsWith(`${seriesKey(series)}-`)) return []
-  const [, period, number] = /^(?:(.+)-)?(\d+)$/.exec(text.slice(series.length + 1)) ?? []
-  if (!Number.isSafeInteger(Number(number)) || Number(number) < 1) return []
-  return [{ collection, series, period, number: Number(number) }]
+  const [, written, digits] = /^(?:(.+)-)?(\d+)$/.exec(text.slice(series.length + 1)) ?? []
+  const number = Number(digits)
+  if (!Number.isSafeInteger(number) || number < 1) return []
+  const ofPrefix = periods.find((each) => {
+    const range = rangeNamed(each)
+    return range?.prefix && range.prefix === written && range.from <= number && number <= range.to
+  })
+  return [{ collection, series, period: ofPrefix?.period ?? written, number }]
 }
 
 /** @throws Error when there is no such series, or more than one */
@@ -56,6 +62,7 @@ export async function account(
     ...numbersOfHolder(series, handOvers).map((each) => rangeOf(each, series.device)),
   ]
   const holder = nameOf(series)
+  const last = lastDocument(series)
   const lines = [
     `Series ${series.letter} of '${series.collection}' began ${time(registeredAt)}.`,
     made.length === 0 ? 'The server has heard of no number.' : `Numbers: ${made.join('; ')}.`,
@@ -70,6 +77,10 @@ export async function account(
       : `${holder} has told of no chain: whether its records were changed, the server cannot show.`,
     doubtful && `Two devices may have made its numbers ${doubtful.from} to ${doubtful.to}.`,
     closed && closedInWords(closed),
+    last &&
+      !closed &&
+      `If ${holder} loses its storage before it prints, it has no entry of its last number: ` +
+        `${last} may not exist. Then say so in the --reason of --close or of --hand-over.`,
     `The server has heard of ${holder} last ${time(seenAt)}. What a device did without a ` +
       'network, it tells at its next check-in: how many numbers it made, not at which time it ' +
       'made each one. Times are in its report and its export.',

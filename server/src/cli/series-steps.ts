@@ -2,12 +2,12 @@
 import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, LIMITS, visible } from '../http/messages.js'
-import { PREFIX } from '../http/operated.js'
+import { isPrefix } from '../http/operated.js'
 import { seriesKey } from '../ledger/collections.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { Change, SeenLedger } from './confirm.js'
-import { nextDocument } from './next-document.js'
+import { lastDocument, nextDocument } from './next-document.js'
 
 const DAY_MS = 86_400_000
 
@@ -50,7 +50,9 @@ export async function closeSeries(
       ? `Series ${series} of '${collection}' is closed already, and stays as it is.\n`
       : `Series ${series} of '${collection}' ends. ${nameOf(found)} has it, and makes numbers ` +
         `without a network until it checks in.\nThe next document, ${nextDocument(found)}, is ` +
-        `not made after that. ${heardOf(found)}\n${voidToken(found)}`,
+        `not made after that. ${heardOf(found)}\n` +
+        unclear(found) +
+        voidToken(found),
     apply: async (changed) => {
       const { closed, last } = (await changed.closeSeries({
         ...found,
@@ -64,6 +66,15 @@ export async function closeSeries(
       )
     },
   }
+}
+
+/** A device that lost its storage before it printed has no entry of its last number. */
+function unclear(series: Series): string {
+  const last = lastDocument(series)
+  return last
+    ? `The last document of which the server has heard is ${last}. If it does not exist, say so ` +
+        'in --reason.\n'
+    : ''
 }
 
 /** Its device, for people. */
@@ -128,7 +139,7 @@ export async function giveRange(
   const yesterday = new Date(Date.now() - DAY_MS).toISOString()
   if (validUntil !== undefined && validUntil < yesterday.slice(0, 10) && !again)
     throw new Error(`--until: ${validUntil} has passed, and no number would be made.`)
-  if (prefix !== undefined && !PREFIX.test(prefix))
+  if (prefix !== undefined && !isPrefix(prefix))
     throw new Error('--prefix has 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /. Nothing was changed.')
   if (data !== undefined && !isNote(data, LIMITS.nameBytes))
     throw new Error(

@@ -4,19 +4,18 @@
  * JSON. This is the only list of it.
  */
 import { z } from 'zod'
-import { LIMITS, SERIES_NAME } from '../../../src/core/wire.js'
+import { LIMITS, RANGE_PREFIX, SERIES_NAME } from '../../../src/core/wire.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { LEDGER_NAME } from '../ledger/name.js'
 import { MOST_LISTED } from '../ledger/series-pages.js'
 import { text } from './messages.js'
 
-/** As it stands in the name of a range: `SETP:1-1000`. */
-export const PREFIX = /^[A-Za-z0-9._/-]{1,20}$/
-
 const nothing = z.strictObject({})
 /** What a series may be called: by a name, or by letters. */
 export const isSeriesName = (text: string): boolean =>
   SERIES_NAME.test(text) || /^[A-Za-z]{1,12}$/.test(text)
+
+export const isPrefix = (text: string): boolean => RANGE_PREFIX.test(text)
 
 const series = { collection: z.string().min(1), letter: z.string().min(1) }
 
@@ -76,7 +75,7 @@ export const OPERATED = checksOf({
       .strictObject({
         from: z.int().min(1),
         to: z.int().min(1),
-        prefix: z.string().regex(PREFIX).optional(),
+        prefix: z.string().regex(RANGE_PREFIX).optional(),
         validUntil: z.iso.date().optional(),
         data: text(LIMITS.nameBytes).optional(),
       })

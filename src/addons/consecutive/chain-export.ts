@@ -7,6 +7,7 @@
 import { VERSION } from '../../core/version.js'
 import type { Link, NumberRow } from '../../device/series-store.js'
 import { verified } from './chain-verify.js'
+import { checkCall, must } from './checks.js'
 import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
 import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
@@ -21,13 +22,19 @@ export interface ExportOptions {
   form?: 'jsonl' | 'csv'
 }
 
-/** One line after another, each with its end. */
+/**
+ * One line after another, each with its end.
+ * @throws HiloError `invalid-argument`
+ */
 export async function* exported(
   stored: StoredSeries,
   about: object,
-  { period, form = 'jsonl' }: ExportOptions,
+  asked: ExportOptions | undefined,
   rule: Rule | undefined,
 ): AsyncGenerator<string, void> {
+  const { head, period, form = 'jsonl' } = checkCall(asked, 'head', 'period', 'form')
+  must(form === 'jsonl' || form === 'csv', "form is 'jsonl' or 'csv'", form)
+  must(period === undefined || typeof period === 'string', 'period is a text', period)
   const { state, numbers, links, entries } = stored
   const reports = reportOf(stored)
   const linkAt = new Map(links.map((link) => [textOf(link.chain, link.at), link]))
@@ -62,6 +69,7 @@ export async function* exported(
   }
   yield write({
     record: 'head',
+    ...head,
     ...about,
     ...(rule && { rule: { id: rule.id, ...rule.head } }),
     rules: [...new Set(numbers.flatMap(({ rule }) => rule ?? []))],

@@ -1,5 +1,6 @@
 /** Finds each record of the chains, and of the register, that does not fit. */
 import type { ChainFlag, Entry, Link, LinkMark, NumberRow } from '../../device/series-store.js'
+import { isCount, must } from './checks.js'
 import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
 import { type BrokenRecord, brokenIn, REGISTER } from './register-check.js'
@@ -25,12 +26,16 @@ export interface Verified {
 /** A link that was kept elsewhere: at the server, on paper, in a mail. */
 export type Known = LinkMark
 
-/** @param rule of the chains now. Undefined: the app has none */
+/**
+ * @param rule of the chains now. Undefined: the app has none
+ * @throws HiloError `invalid-argument` when `known` is no link
+ */
 export async function verified(
   stored: StoredSeries,
   known: Known | undefined,
   rule: Rule | undefined,
 ): Promise<Verified> {
+  if (known) checkKnown(known)
   const { numbers, links, entries } = stored
   const named = numbers.flatMap((row, i) => markOf(row, numbers[i - 1]))
   const marks = [...named, ...(known ? [{ ...known, isKnown: true }] : [])]
@@ -59,6 +64,16 @@ export async function verified(
   broken = broken.concat(brokenIn(stored))
   const flagged = links.flatMap(({ chain, at, flags }) => (flags ? { chain, at, flags } : []))
   return { chains, broken, ...(flagged.length > 0 && { flagged }) }
+}
+
+function checkKnown(known: Known): void {
+  const { chain, at, hash } = Object(known) as Partial<Known>
+  must(
+    typeof chain === 'string' && isCount(at) && typeof hash === 'string',
+    '`known` is one link: { chain, at, hash }. The chain is the series, or an empty text for ' +
+      'that of the device',
+    known,
+  )
 }
 
 const markOfEntry = ({ place, hash }: Entry): Known => ({ chain: REGISTER, at: place, hash })

@@ -7,15 +7,10 @@ import { HiloError } from '../../core/errors.js'
 import type { CollectionRef } from '../../core/names.js'
 import { onAbort, onEvent } from '../../core/on-abort.js'
 import type { SeriesKey } from '../../device/page-exit.js'
-import type {
-  ChainFlag,
-  Closing,
-  NumberRange,
-  NumberRow,
-  SeriesStore,
-} from '../../device/series-store.js'
+import type { ChainFlag, Closing, NumberRow, SeriesStore } from '../../device/series-store.js'
 import type { ExportOptions } from './chain-export.js'
 import type { Known, Verified } from './chain-verify.js'
+import { checkCall, frozen, must } from './checks.js'
 import { seriesInIndexedDb } from './indexeddb.js'
 import { LivingPage, livingPages } from './living.js'
 import type { HeldSeries } from './numbers.js'
@@ -24,19 +19,13 @@ import {
   type ClosePeriodOptions,
   type ConsecutiveOptions,
   checkBy,
-  checkCall,
-  checkClosing,
   checkDate,
-  checkExport,
   checkKey,
-  checkKnown,
   checkSeriesOptions,
   checkSignal,
   checkWhy,
-  frozen,
-  must,
 } from './options.js'
-import { dataOf, isEnding, type Rest, restOf } from './ranges.js'
+import { aboveOf, dataOf, isEnding, rangesOf, restOf } from './ranges.js'
 import type { SeriesReport } from './report.js'
 import { type SettledState, settledAs } from './rows.js'
 import { Series, type TakenNumber, untilAborted } from './series.js'
@@ -49,8 +38,13 @@ export type { ExportOptions } from './chain-export.js'
 export type { LocalDate } from './moment.js'
 export type { HeldSeries } from './numbers.js'
 export type { ClosePeriodOptions, ConsecutiveOptions } from './options.js'
-export type { ReportedRange } from './ranges.js'
-export type { NumberState, ReportedNumber, SeriesReport, Settlement } from './report.js'
+export type {
+  NumberState,
+  ReportedNumber,
+  ReportedRange,
+  SeriesReport,
+  Settlement,
+} from './report.js'
 export type { SettledState } from './rows.js'
 export type { SeriesEnd, SeriesLedgers } from './state.js'
 
@@ -177,8 +171,9 @@ export interface Consecutive {
    * Closes a period of the series that goes on: no number of it is made any more. Its first and
    * last number, their count and the sums that the app gives are an entry of the register: a daily
    * closing. Repeating it changes nothing. Only `reopen`, with a reason, opens it again.
-   * @returns what it was closed with. Undefined: it was opened again
-   * @throws HiloError `invalid-argument` where no number of the period was made
+   * A period without a number is closed, too.
+   * @returns what it was closed with. Undefined: it is open
+   * @throws HiloError `invalid-argument` where the series has no such period
    */
   closePeriod(period: string, options?: ClosePeriodOptions): Promise<Closing | undefined>
   /**
@@ -306,12 +301,24 @@ const ONE_FILE =
 function methodsOf(
   { series, storage, page }: Opened,
   closing: AbortSignal,
-  { collection, holder, chain, ranges, makeOf, sealedOf, wait }: Checked,
+  { collection, holder, chain, ranges, period: kind, makeOf, sealedOf, wait }: Checked,
   tell: Tell,
 ): Consecutive {
-  const given = async () => (ranges === 'server' ? (await storage.current()).given : ranges)
-  const stored = async () => ({ ...(await storage.all()), ranges: await given() })
-  const ending = endingOf((rest) => tell('ending', rest))
+  /** The series that goes on, and what is left of its ranges. */
+  const now = async () => {
+    const { given, ...of } = await storage.current()
+    const { state, last } = of
+    const list = state.current && ranges && rangesOf(ranges, given)
+    return { ...of, ranges: list, rest: list && restOf(list, aboveOf(state.current!, last, list)) }
+  }
+  const stored = async () => ({ ...(await storage.all()), ranges: (await now()).ranges })
+  let isEndTold = false
+  const tellEnd = async (series: string) => {
+    const { ranges, rest } = await now()
+    const isNow = rest !== undefined && isEnding(ranges!, rest)
+    if (isNow && !isEndTold) tell('ending', { series, ...rest })
+    isEndTold = isNow
+  }
   return {
     async next(options) {
       closing.throwIfAborted()
@@ -341,7 +348,7 @@ function methodsOf(
         throw error
       })
       const { state, id, reason, isBack, range } = row
-      if (ranges) ending(row, (await given())!)
+      if (ranges) await tellEnd(row.letter)
       if (state !== 'cancelled')
         return {
           id,
@@ -370,22 +377,19 @@ function methodsOf(
     async verify(options) {
       closing.throwIfAborted()
       const { known } = checkCall(options, 'known')
-      const link = known && checkKnown(known)
       const { verified } = await reading()
-      return verified(await stored(), link, chain?.rule)
+      return verified(await stored(), known, chain?.rule)
     },
     async *export(options) {
       closing.throwIfAborted()
-      const asked = checkExport(options)
       const { exported } = await reading()
-      const of = await stored()
-      yield* exported(of, { ...asked.head, collection, ...holder }, asked, chain?.rule)
+      yield* exported(await stored(), { collection, ...holder }, options, chain?.rule)
     },
     async prepare() {
       closing.throwIfAborted()
       await series.prepare(holder)
-      const [{ held }, of] = [await storage.current(), await given()]
-      return { ...held!, ...(of && restOf(of, held!.last)) }
+      const { held, rest } = await now()
+      return { ...held!, ...rest }
     },
     async settle(key, state, options) {
       closing.throwIfAborted()
@@ -395,9 +399,8 @@ function methodsOf(
     },
     async closePeriod(period, options) {
       closing.throwIfAborted()
-      const asked = checkCall(options, 'sums', 'by', 'reopen', 'reason')
-      const { sums, reopened } = checkClosing(asked)
-      return storage.closePeriod(period, sums, reopened)
+      const { closePeriod } = await reading()
+      return closePeriod(storage, kind, period, options)
     },
     async unfinished(options) {
       closing.throwIfAborted()
@@ -425,22 +428,9 @@ function methodsOf(
       must(typeof numbers === 'boolean', 'numbers is true or false', numbers)
       const { reportOf } = await reading()
       if (numbers) return reportOf(await stored())
-      const { state, last } = await storage.current()
-      return reportOf({ state, numbers: [], entries: [], ranges: await given() }, last)
+      const { last, ...of } = await now()
+      return reportOf({ ...of, numbers: [], entries: [] }, last)
     },
-  }
-}
-
-/** Tells once that few numbers are left, or few days. */
-function endingOf(tell: (rest: Rest & { series: string }) => void) {
-  let above = 0
-  let isTold = false
-  return ({ number, letter: series }: TakenNumber['row'], ranges: readonly NumberRange[]) => {
-    above = Math.max(above, number)
-    const rest = restOf(ranges, above)
-    const isNow = isEnding(ranges, rest)
-    if (isNow && !isTold) tell({ series, ...rest })
-    isTold = isNow
   }
 }
 

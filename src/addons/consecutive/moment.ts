@@ -43,4 +43,12 @@ export const periodNamed = (name: PeriodName, { year, month, day }: LocalDate): 
 export const isPeriodName = (name: unknown): name is PeriodName =>
   typeof name === 'string' && Object.hasOwn(LENGTHS, name)
 
+/** Is this a period as it is written? What a function makes may be any text. */
+export function isWritten(period: string, kind: PeriodName | object | undefined): boolean {
+  if (typeof kind !== 'string') return kind !== undefined
+  const date = new Date(`${`${period}-01-01`.slice(0, 10)}T00:00Z`)
+  const isDate = period.length === LENGTHS[kind] && !Number.isNaN(date.getTime())
+  return isDate && date.toISOString().startsWith(period)
+}
+
 export const pad = (number: number): string => String(number).padStart(2, '0')

@@ -31,6 +31,8 @@ export interface HeldSeries {
   heard: number
   /** How many numbers of its ranges can still be made. Absent: it has none. */
   left?: number
+  /** How many of them can still be made in a month. */
+  lasting?: number
   /** The last day of these numbers. Absent: they have none. */
   validUntil?: string
 }

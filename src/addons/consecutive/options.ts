@@ -1,12 +1,15 @@
 /** The options of `consecutive`, and their check. */
-import { HiloError } from '../../core/errors.js'
-import { utf8Length } from '../../core/utf8.js'
-import { MAX_NAME_BYTES, MAX_PERIOD_BYTES, MAX_REASON_BYTES, SERIES_NAME } from '../../core/wire.js'
+import {
+  MAX_NAME_BYTES,
+  MAX_PERIOD_BYTES,
+  MAX_REASON_BYTES,
+  RANGE_PREFIX,
+  SERIES_NAME,
+} from '../../core/wire.js'
 import { checkKeys } from '../../device/options.js'
-import type { NumberRange, Reopened } from '../../device/series-store.js'
+import type { NumberRange } from '../../device/series-store.js'
 import type { Chain } from './chain.js'
-import type { ExportOptions } from './chain-export.js'
-import type { Known } from './chain-verify.js'
+import { badOption, called, checkCall, checkText, frozen, isCount, must } from './checks.js'
 import type { Sealed } from './links.js'
 import { isPeriodName, type LocalDate, localDate, periodNamed } from './moment.js'
 import type { Holder } from './online.js'
@@ -38,10 +41,10 @@ export interface ConsecutiveOptions {
    */
   timeZone?: string
   /**
-   * The ranges of numbers that an authority gave for this series, the lowest first. They are in the
-   * place of periods, and need `series`: the server gives a name once, so no other device begins
-   * them again. `'server'`: those that a person gives to the series at the server. Default: the
-   * numbers have no end.
+   * The ranges of numbers that an authority gave for this series, of each prefix the lowest first.
+   * They are in the place of periods, and need `series`: the server gives a name once, so no other
+   * device begins them again. `'server'`: those that a person gives to the series at the server.
+   * Default: the numbers have no end.
    */
   ranges?: readonly NumberRange[] | 'server'
   /**
@@ -50,7 +53,10 @@ export interface ConsecutiveOptions {
    * 100,000. Default: from 1, without an end.
    */
   limits?: {
-    /** The first number of the first period on this device: `39` where 38 exist. Default: 1. */
+    /**
+     * The first number of the series, in its first period: `39` where 38 exist. It needs `series`:
+     * the server gives a name once, so no other device begins there. Default: 1.
+     */
     from?: number
     /** The highest number of a period. */
     to?: number
@@ -75,8 +81,8 @@ export interface ConsecutiveOptions {
    * Makes the id of a number. Each number of each series must get its own text. Each device has a
    * series of its own, so the series is in the text. It may be called for a number that is then not
    * made, and again for the same number: what it returned when the number was made is stored. With
-   * ranges it gets the `data` of the range, and no period. Default: `'B-000124'`, with at least six
-   * digits, and `'B-2027-000124'` with periods.
+   * ranges it gets the `data` of the range, and as the period its prefix. Default: `'B-000124'`,
+   * with at least six digits, and `'B-2027-000124'` with periods.
    */
   formatId?: (number: number, series: string, period: string | undefined, data?: unknown) => string
 }
@@ -98,6 +104,7 @@ export interface Checked {
   wait: number
   chain: Chain | undefined
   ranges: Ranges | undefined
+  period: ConsecutiveOptions['period']
   /** @throws HiloError `invalid-argument` */
   makeOf(key: string, date?: Date): Omit<Make, 'checkIn'>
   /** @throws HiloError `invalid-argument` where there is no chain, or this is not for one */
@@ -152,6 +159,9 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
   must(typeof formatId === 'function', 'formatId is a function', formatId)
   const format = limited(formatId, limits)
   const { from: start = 1 } = limits
+  // One that has lost its storage would begin another letter there.
+  // guard: H40 a number to begin with is of one series, whose name the server gives once
+  must(start === 1 || series !== undefined, 'limits.from needs the option `series`', `${start}`)
   if (!options.ranges) checkForm(formatId, options, start, periodAt)
   const ranges = options.ranges && checkRanges(options.ranges, options, start)
   const makeOf = (key: string, date?: Date) => ({
@@ -162,7 +172,8 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
     moment: (now = new Date()) => ({ now, date: date ?? now, period: periodAt(date ?? now) }),
     ranges,
   })
-  if (Array.isArray(ranges)) for (const { to, data } of ranges) format(to, series!, undefined, data)
+  if (Array.isArray(ranges))
+    for (const { to, prefix, data } of ranges) format(to, series!, prefix, data)
   else if (!ranges && series !== undefined) format(start, series, periodAt(new Date()) || undefined)
   const sealedOf = (kind: unknown, content: unknown) => ({
     sealing: chainIn(chain),
@@ -171,22 +182,13 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
     collection,
     timeZone,
   })
-  return { collection, holder: { device, series }, wait, chain, ranges, makeOf, sealedOf }
+  return { collection, holder: { device, series }, wait, chain, ranges, period, makeOf, sealedOf }
 }
 
 /** @throws HiloError `invalid-argument` */
 function chainIn(chain: Chain | undefined): Chain {
   if (chain) return chain
   throw badOption('kind and records need the option `chain`', undefined)
-}
-
-/** What is hashed now is what is stored, whatever the app changes later. */
-export function frozen(content: unknown, what = 'content'): unknown {
-  try {
-    return content === undefined ? undefined : JSON.parse(JSON.stringify(content))
-  } catch {
-    throw badOption(`${what} is what JSON can write`, content)
-  }
 }
 
 const defaultId = (number: number, series: string, period: string | undefined): string =>
@@ -218,18 +220,24 @@ function checkRanges(
   if (ranges === 'server') return ranges
   must(Array.isArray(ranges) && ranges.length > 0, 'ranges is a list of at least one range', ranges)
   must(series !== undefined, 'ranges need the option `series`', series)
-  let above = 0
+  const above: Record<string, number> = {}
   const checked = ranges
     .map((range) => {
-      checkKeys('ranges', range, ['from', 'to', 'validUntil', 'data'])
-      const { from, to, validUntil, data } = range
+      checkKeys('ranges', range, ['from', 'to', 'prefix', 'validUntil', 'data'])
+      const { from, to, prefix = '', validUntil, data } = range
+      must(
+        prefix === '' || RANGE_PREFIX.test(prefix),
+        `a prefix is of the form ${RANGE_PREFIX}`,
+        prefix,
+      )
       must(
         isCount(from) && isCount(to) && from <= to,
         'a range goes from … to …, whole numbers from 1 on',
         `${from} to ${to}`,
       )
-      must(from > above, 'each range begins above the one before', `${from}`)
-      above = to
+      const isAbove = from > (above[prefix] ?? 0)
+      must(isAbove, 'each range begins above the one before of its prefix', `${from}`)
+      above[prefix] = to
       must(
         validUntil === undefined || isDay(validUntil),
         "validUntil is a day: '2027-12-31'",
@@ -238,6 +246,7 @@ function checkRanges(
       return {
         from: Math.max(from, start),
         to,
+        ...(prefix && { prefix }),
         ...(validUntil !== undefined && { validUntil }),
         ...(data !== undefined && { data: frozen(data, 'data') }),
       }
@@ -328,44 +337,8 @@ const checkId = (formatId: FormatNumber, ...of: Parameters<FormatNumber>): strin
     called('formatId', () => formatId(...of)),
   )
 
-/** @throws HiloError `invalid-argument` for whatever the app's function throws */
-function called<T>(what: string, work: () => T): T {
-  try {
-    return work()
-  } catch (cause) {
-    const why = (cause as Error)?.message ?? cause
-    throw new HiloError('invalid-argument', `No number was made: ${what} failed: ${why}`, { cause })
-  }
-}
-
 /** @throws HiloError `invalid-argument` */
 export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KEY_BYTES)
-
-/** @throws HiloError `invalid-argument` */
-export function checkKnown(known: Known): Known {
-  const { chain, at, hash } = Object(known) as Partial<Known>
-  must(
-    typeof chain === 'string' && isCount(at) && typeof hash === 'string',
-    '`known` is one link: { chain, at, hash }. The chain is the series, or an empty text for ' +
-      'that of the device',
-    known,
-  )
-  return known
-}
-
-/**
- * The options of a call.
- * @param known what it may be told
- * @throws HiloError `invalid-argument`
- */
-export function checkCall<T extends object>(
-  options: T | undefined,
-  ...known: (keyof T & string)[]
-) {
-  const isGiven = options !== undefined && options !== null
-  if (isGiven) checkKeys('options', options, known)
-  return isGiven ? options : ({} as Partial<T>)
-}
 
 /** @throws HiloError `invalid-argument` */
 export function checkWhy(state: SettledState, options: Why | undefined): Why {
@@ -381,15 +354,6 @@ export function checkWhy(state: SettledState, options: Why | undefined): Why {
 }
 
 /** @throws HiloError `invalid-argument` */
-export function checkExport(options: ExportOptions | undefined): ExportOptions {
-  const asked = checkCall(options, 'head', 'period', 'form')
-  const { form = 'jsonl', period } = asked
-  must(form === 'jsonl' || form === 'csv', "form is 'jsonl' or 'csv'", form)
-  must(period === undefined || typeof period === 'string', 'period is a text', period)
-  return asked
-}
-
-/** @throws HiloError `invalid-argument` */
 export function checkDate(date: unknown): void {
   const isDate = date instanceof Date && !Number.isNaN(date.getTime())
   must(isDate, '`date` is a Date', date)
@@ -399,50 +363,7 @@ export function checkDate(date: unknown): void {
 export const checkBy = (by: string): string => checkText('`by`', by, MAX_KEY_BYTES)
 
 /** @throws HiloError `invalid-argument` */
-export function checkClosing({ by, reason, reopen = false, sums }: ClosePeriodOptions): {
-  sums: object
-  reopened?: Reopened
-} {
-  must(typeof reopen === 'boolean', 'reopen is true or false', reopen)
-  const who = by === undefined ? {} : { by: checkBy(by) }
-  if (!reopen)
-    return { sums: { ...(sums !== undefined && { sums: frozen(sums, 'sums') }), ...who } }
-  return {
-    sums: {},
-    reopened: { reason: checkText('a reason', reason, MAX_REASON_BYTES), ...who },
-  }
-}
-
-/** @throws HiloError `invalid-argument` */
 export function checkSignal(signal: unknown): void {
   const isSignal = typeof (signal as AbortSignal)?.aborted === 'boolean'
   must(isSignal, '`signal` is an AbortSignal', signal)
 }
-
-function checkText(what: string, text: unknown, maxBytes = Number.POSITIVE_INFINITY): string {
-  must(typeof text === 'string' && text !== '', `${what} is a text that is not empty`, text)
-  // A database may store another text than this one, and two keys would have one number.
-  must(!/[\0\p{Cs}]/u.test(text), `${what} is well-formed Unicode without U+0000`, text)
-  const bytes = utf8Length(text)
-  must(
-    bytes <= maxBytes,
-    `${what} has at most ${maxBytes} bytes of UTF-8`,
-    `a text of ${bytes} bytes`,
-  )
-  return text
-}
-
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1
-
-/** @throws HiloError `invalid-argument` */
-export function must(holds: boolean, rule: string, value: unknown): asserts holds {
-  if (!holds) throw badOption(rule, value)
-}
-
-const badOption = (rule: string, value: unknown): HiloError =>
-  new HiloError(
-    'invalid-argument',
-    `No number was made or changed: ${rule}; this is ${
-      typeof value === 'string' ? value || 'empty' : typeof value
-    }.`,
-  )

@@ -14,16 +14,10 @@ const SOON_DAYS = 30
 export interface Rest {
   /** Numbers that can still be made. */
   left: number
+  /** How many of them can still be made in a month. */
+  lasting: number
   /** The last day of the range that is valid for longest. Absent: a range has no last day. */
   validUntil?: string
-}
-
-/** A range on the report. */
-export interface ReportedRange extends NumberRange {
-  /** Numbers of it that were not made. */
-  left: number
-  /** None of them will be made: all are, its last day has passed, or another range has begun. */
-  isOver?: true
 }
 
 /** The ranges that a series has: the app's, or those that its server gave. */
@@ -38,8 +32,41 @@ export const rangesOf = (
 export const dataOf = (range: NumberRange | undefined): { data?: unknown } =>
   range?.data === undefined ? {} : { data: range.data }
 
-/** A range stands where other series have a period. */
-const periodOf = ({ from, to }: NumberRange): string => `${from}-${to}`
+/** A range stands where other series have a period: `1001-2000`, `SETP:1-1000`. */
+const periodOf = ({ from, to, prefix }: NumberRange): string =>
+  `${prefix ? `${prefix}:` : ''}${from}-${to}`
+
+/** The prefix of a number, by its period. Empty: it has none. */
+export const prefixIn = (period: string): string => /^([^:]+):\d+-\d+$/.exec(period)?.[1] ?? ''
+
+/** Numbers of this range up to this one were made: those of two prefixes are different numbers. */
+export type Above = (range: Pick<NumberRange, 'prefix'>) => number
+
+/** How far the numbers of a series have come. */
+export interface Progress {
+  /** Of each prefix that has given way to another one: its highest number. */
+  highest?: Readonly<Record<string, number>> | undefined
+  /** What the device made that had the series before. */
+  after?: SeriesMark | undefined
+}
+
+/** @param last the last number of the series */
+export const aboveOf =
+  (
+    { highest = {}, after }: Progress,
+    last: Pick<NumberRow, 'number' | 'period'> | undefined,
+    ranges: readonly NumberRange[],
+  ): Above =>
+  ({ prefix = '' }) => {
+    // guard: H28 a range makes no number below one of the device that had the series before
+    const marks = (after?.periods ?? []).map(({ period, last: number }) => {
+      const range = ranges.find((each) => periodOf(each) === period)
+      // A person may have stated one that is none of its range, of which all may be used.
+      return { period, number: range && number < range.from ? range.to : number }
+    })
+    const made = [...marks, ...(last ? [last] : [])].filter((of) => prefixIn(of.period) === prefix)
+    return Math.max(highest[prefix] ?? 0, ...made.map(({ number }) => number))
+  }
 
 /** The end of a day by this device's clock. */
 const endOf = (day: string): number => Date.parse(`${day}T23:59:59.999`)
@@ -51,89 +78,53 @@ export function isDay(text: string): boolean {
   return isWritten && date.toISOString().startsWith(`${text}T`)
 }
 
-const isOver = ({ validUntil }: NumberRange): boolean =>
-  validUntil !== undefined && endOf(validUntil) < Date.now()
+export const isOver = ({ validUntil }: NumberRange, at = Date.now()): boolean =>
+  validUntil !== undefined && endOf(validUntil) < at
 
 /** @param above numbers up to this one were made */
-const leftIn = ({ from, to }: NumberRange, above: number): number =>
+export const unmadeIn = ({ from, to }: NumberRange, above: number): number =>
   Math.max(0, to - Math.max(from - 1, above))
+
+/** How many can still be made at an instant. */
+const leftIn = (range: NumberRange, above: number, at?: number): number =>
+  isOver(range, at) ? 0 : unmadeIn(range, above)
 
 /**
  * Where the next number is.
- * @param after what the device made that had the series before
  * @throws HiloError `exhausted`
  */
 export function placeIn(
   ranges: readonly NumberRange[],
-  last: Partial<Pick<NumberRow, 'number'>> | undefined,
-  after?: SeriesMark,
+  above: Above,
 ): { range: NumberRange; number: number; period: string } {
-  // guard: H28 a range makes no number below one of the device that had the series before
-  const above = Math.max(last?.number ?? 0, highestOf(after, ranges))
   // guard: H28 a range makes no number above its end, and none after its last day
-  const range = ranges.find((each) => leftIn(each, above) > 0 && !isOver(each))
+  const range = ranges.find((each) => leftIn(each, above(each)) > 0)
   if (!range) throw exhausted(ranges, above)
-  return { range, number: Math.max(range.from, above + 1), period: periodOf(range) }
+  return { range, number: Math.max(range.from, above(range) + 1), period: periodOf(range) }
 }
 
-/** The highest number that the device before has made: a person may have stated a wrong one. */
-export const highestOf = (after: SeriesMark | undefined, ranges: readonly NumberRange[]): number =>
-  Math.max(
-    0,
-    ...(after?.periods ?? []).map(({ period, last }) => {
-      const range = ranges.find((each) => periodOf(each) === period)
-      // It is none of its range, of which all may be used.
-      return range && last < range.from ? range.to : last
-    }),
-  )
-
-/** @param above numbers up to this one were made */
-export function restOf(ranges: readonly NumberRange[], above: number): Rest {
-  const open = ranges.filter((each) => leftIn(each, above) > 0 && !isOver(each))
-  const left = open.reduce((sum, each) => sum + leftIn(each, above), 0)
+export function restOf(ranges: readonly NumberRange[], above: Above): Rest {
+  const [left, lasting] = [Date.now(), Date.now() + SOON_DAYS * DAY_MS].map((at) =>
+    ranges.reduce((sum, each) => sum + leftIn(each, above(each), at), 0),
+  ) as [number, number]
+  const open = ranges.filter((each) => leftIn(each, above(each)) > 0)
   const days = open.flatMap(({ validUntil }) => validUntil ?? []).sort()
-  return { left, ...(left > 0 && days.length === open.length && { validUntil: days.at(-1)! }) }
+  const isUntil = left > 0 && days.length === open.length
+  return { left, lasting, ...(isUntil && { validUntil: days.at(-1)! }) }
 }
 
-/** Is a tenth of the numbers left, or a month? */
-export function isEnding(ranges: readonly NumberRange[], { left, validUntil }: Rest): boolean {
-  const all = ranges.filter((each) => !isOver(each)).reduce((sum, each) => sum + leftIn(each, 0), 0)
-  const isSoon = validUntil !== undefined && endOf(validUntil) - Date.now() < SOON_DAYS * DAY_MS
-  return left * 10 <= all || isSoon
-}
+/** Can a tenth of the numbers still be made in a month, or less? */
+export const isEnding = (ranges: readonly NumberRange[], { lasting }: Rest): boolean =>
+  lasting * 10 <= ranges.reduce((sum, each) => sum + leftIn(each, 0), 0)
 
-/**
- * The ranges of a series.
- * @param rows all its numbers
- * @param given what the app gives now
- */
-export function reportedRanges(
-  rows: readonly NumberRow[],
-  given: readonly NumberRange[],
-): ReportedRange[] {
-  const known = [...rows.flatMap(({ range }) => range ?? []), ...given]
-  const ranges = [...new Map(known.map((range) => [range.from, range])).values()]
-  const last = rows.at(-1)?.number ?? 0
-  return ranges
-    .sort((a, b) => a.from - b.from)
-    .map((range) => {
-      const { from, to } = range
-      const made = rows.filter(({ number }) => from <= number && number <= to)
-      const left = leftIn(range, made.at(-1)?.number ?? 0)
-      const isPast =
-        left === 0 || last > to || isOver(range) || !given.some((of) => of.from === from)
-      return { ...range, left, ...(isPast && { isOver: true }) }
-    })
-}
-
-function exhausted(ranges: readonly NumberRange[], above: number): HiloError {
-  const expired = ranges.find((each) => leftIn(each, above) > 0)
+function exhausted(ranges: readonly NumberRange[], above: Above): HiloError {
+  const expired = ranges.find((each) => unmadeIn(each, above(each)) > 0)
   const last = ranges.at(-1)
   const why = !last
     ? 'the server has not given it a range yet'
     : expired
       ? `the range ${expired.from} to ${expired.to} ended on ${expired.validUntil}, with ` +
-        `${leftIn(expired, above)} numbers left`
+        `${unmadeIn(expired, above(expired))} numbers left`
       : `all numbers of its ranges up to ${last.to} are used`
   return new HiloError(
     'exhausted',

@@ -1,4 +1,5 @@
-/** What people read of a register. A page loads this file on demand: no number needs it. */
+/** What people read of a register, and how they close a period. A page loads it on demand. */
 export { exported } from './chain-export.js'
 export { verified } from './chain-verify.js'
+export { closePeriod } from './closing.js'
 export { reportOf } from './report.js'

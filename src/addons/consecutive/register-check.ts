@@ -84,6 +84,18 @@ export function brokenIn({ state, numbers, links, entries }: StoredSeries): Brok
   const ends = entries.flatMap(({ what, end }) => (what === 'ended' ? end! : []))
   if (canonical(ends) !== canonical(state.ended.map(({ reason }) => reason)))
     name(place, 'changed', undefined, 'ended')
+  const { letter, empty = {} } = state.current ?? {}
+  const told = entries.filter(
+    ({ what, series, made }) =>
+      series === letter && made === undefined && /closed|reopened/.test(what),
+  )
+  const expected = Object.fromEntries(
+    told.map(({ period, closing, reopened }) => [
+      period,
+      { ...(closing && { closing }), ...(reopened && { reopened }) },
+    ]),
+  )
+  if (canonical(empty) !== canonical(expected)) name(place, 'changed', undefined, 'closing')
   return broken
 }
 

@@ -4,6 +4,7 @@
  * a transaction writes, so no caller can leave one out.
  */
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
+import type { PeriodEnd } from './rows.js'
 import { canonical, sha256 } from './sha256.js'
 import { readState, type SeriesState } from './state.js'
 
@@ -87,17 +88,8 @@ function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
   const { letter: series, place: made, id, key, state, reason, by, ref, settledAt } = row
   const of = { series, made, id, ...(key !== undefined && { key }) }
   const isLate = row.heard === false && before?.heard !== false
-  const isClosed = canonical(before?.closing) !== canonical(row.closing)
-  const { period, closing, reopened } = row
-  const ofPeriod = { at: now(), series, made, id, period }
   return [
-    ...(isClosed
-      ? [
-          closing
-            ? { what: 'closed' as const, ...ofPeriod, closing }
-            : { what: 'reopened' as const, ...ofPeriod, ...(reopened && { reopened }) },
-        ]
-      : []),
+    ...closed(before, row, { series, made, id, period: row.period }),
     ...(isLate ? [{ what: 'late' as const, at: now(), ...of }] : []),
     ...(before?.state === state
       ? []
@@ -113,6 +105,17 @@ function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
           },
         ]),
   ]
+}
+
+/** What has become of a period. */
+function closed(
+  before: PeriodEnd | undefined,
+  { closing, reopened }: PeriodEnd,
+  of: Partial<Draft>,
+): Draft[] {
+  if (canonical(before?.closing) === canonical(closing)) return []
+  const done = closing ? { closing } : { ...(reopened && { reopened }) }
+  return [{ what: closing ? 'closed' : 'reopened', at: now(), ...of, ...done }]
 }
 
 const linked = ({ chain, at, hash, key, kind, rule, content }: Link): Draft => ({
@@ -131,7 +134,7 @@ function ofState(old: SeriesState, { ended, current, ledger }: SeriesState): Dra
     return { what: 'ended', at: now(), series: letter, end: reason }
   })
   if (!current) return over
-  const { letter: series, begun, after, ranges } = current
+  const { letter: series, begun, after, ranges, empty = {} } = current
   if (begun !== old.current?.begun)
     return [
       ...over,
@@ -144,7 +147,10 @@ function ofState(old: SeriesState, { ended, current, ledger }: SeriesState): Dra
         ...(ranges && { ranges }),
       },
     ]
-  return canonical(ranges) === canonical(old.current?.ranges)
-    ? over
-    : [...over, { what: 'ranges', at: now(), series, ranges: ranges ?? [] }]
+  const periods = Object.entries(empty).flatMap(([period, each]) =>
+    closed(old.current?.empty?.[period], each, { series, period }),
+  )
+  const isSame = canonical(ranges) === canonical(old.current?.ranges)
+  const given: Draft[] = isSame ? [] : [{ what: 'ranges', at: now(), series, ranges: ranges ?? [] }]
+  return [...over, ...periods, ...given]
 }

@@ -8,7 +8,7 @@ import type {
   Reopened,
 } from '../../device/series-store.js'
 import { type HeldSeries, heldSeries, type StoredSeries } from './numbers.js'
-import { dataOf, type ReportedRange, reportedRanges, restOf } from './ranges.js'
+import { aboveOf, dataOf, isOver, prefixIn, restOf, unmadeIn } from './ranges.js'
 import { nameOf } from './register.js'
 import { doubtfulIn, type SeriesEnd } from './state.js'
 
@@ -75,6 +75,14 @@ export interface ReportedNumber {
   flags?: ChainFlag[]
 }
 
+/** A range on the report. */
+export interface ReportedRange extends NumberRange {
+  /** Numbers of it that were not made. */
+  left: number
+  /** None of them will be made: all are, its last day has passed, or another range has begun. */
+  isOver?: true
+}
+
 export interface SeriesReport extends Partial<HeldSeries> {
   /** `'B'` */
   series: string
@@ -110,8 +118,30 @@ export function reportOf(
   )
   const held = heldSeries(state, last)
   if (!held) return reports
-  const rest = given && restOf(given, held.last)
+  const rest = given && restOf(given, aboveOf(state.current!, last, given))
   return [...reports, { ...held, ...listed(held.series, given ?? []), ...rest }]
+}
+
+/** @param given what the app or the server gives now */
+function reportedRanges(
+  rows: readonly NumberRow[],
+  given: readonly NumberRange[],
+): ReportedRange[] {
+  const known = [...rows.flatMap(({ range }) => range ?? []), ...given]
+  const ranges = new Map(known.map((range) => [`${range.prefix} ${range.from}`, range]))
+  const place = ({ prefix }: NumberRange) => known.findIndex((each) => each.prefix === prefix)
+  return [...ranges.values()]
+    .sort((a, b) => place(a) - place(b) || a.from - b.from)
+    .map((range) => {
+      const { from, to, prefix = '' } = range
+      const made = rows.filter(({ period }) => prefixIn(period) === prefix)
+      const last = made.at(-1)?.number ?? 0
+      const of = made.findLast(({ number }) => from <= number && number <= to)
+      const left = unmadeIn(range, of?.number ?? 0)
+      const isGiven = given.some((each) => each.from === from && each.prefix === range.prefix)
+      const isPast = left === 0 || last > to || isOver(range) || !isGiven
+      return { ...range, left, ...(isPast && { isOver: true }) }
+    })
 }
 
 /** By the name of their number. */

@@ -3,7 +3,7 @@ import { HiloError } from '../../core/errors.js'
 import type { SeriesMark } from '../../core/wire.js'
 import type { Closing, NumberRange, NumberRow } from '../../device/series-store.js'
 import type { Sealed } from './links.js'
-import { highestOf, placeIn, type Ranges, rangesOf } from './ranges.js'
+import { aboveOf, type Progress, placeIn, type Ranges, rangesOf } from './ranges.js'
 
 /** Makes the id of a number. */
 export type FormatNumber = (
@@ -19,7 +19,7 @@ export interface Make {
   format: FormatNumber
   /** The name of the series that it has to be of. Undefined: of any. */
   series?: string | undefined
-  /** The number of the first one on this device. Default: 1. */
+  /** The first number of the series. Default: 1. */
   start?: number
   /** @returns one instant: when the number is made, its document's date, and its period */
   moment(now?: Date): Moment
@@ -56,19 +56,20 @@ const BACK_MS = 60_000
 type Last = Pick<NumberRow, 'place' | 'period' | 'number'> &
   Partial<Pick<NumberRow, 'takenAt' | 'date' | 'range'>>
 
+/** What its last number says of a period. */
+export type PeriodEnd = Pick<NumberRow, 'closing' | 'reopened'>
+
 /** What is known where a number is made. */
-export interface Before {
+export interface Before extends Progress {
   letter: string
-  /** Is it the first series of this device? */
-  isFirst: boolean
   /** The last number of the series. */
   last: Last | undefined
   /** The last number of the period. */
   ofPeriod: Pick<NumberRow, 'number' | 'closing'> | undefined
+  /** Periods that were closed before they had a number. */
+  empty?: Readonly<Record<string, PeriodEnd>> | undefined
   /** Which the server gave to the series. */
   given?: readonly NumberRange[] | undefined
-  /** Of a series that was handed over: what the device before has made. */
-  after?: SeriesMark | undefined
 }
 
 /**
@@ -79,8 +80,9 @@ export function newNumber(before: Before, make: Making): NumberRow {
   const { letter, after, given } = before
   const { key, format, ranges, page, checkIn, content, now, date, by } = make
   const last = before.last ?? lastOf(after)
-  const made = ranges
-    ? placeIn(rangesOf(ranges, given), last, after)
+  const list = ranges && rangesOf(ranges, given)
+  const made = list
+    ? placeIn(list, aboveOf(before, last, list))
     : placeAfter({ ...before, last }, make)
   const { period, number, range } = made
   const dateBefore = before.last?.date ?? before.last?.takenAt
@@ -91,7 +93,7 @@ export function newNumber(before: Before, make: Making): NumberRow {
     period,
     ...(range && { range }),
     number,
-    id: format(number, letter, (!range && period) || undefined, range?.data),
+    id: format(number, letter, (range ? range.prefix : period) || undefined, range?.data),
     key,
     state: 'open',
     takenAt: now.toISOString(),
@@ -111,21 +113,21 @@ export const isEnough = (row: Last | undefined, { ranges, period }: Making): boo
 
 /** Where the next number of a period is. */
 function placeAfter(
-  { isFirst, last, after, ...before }: Before,
+  { last, after, highest, empty, ...before }: Before,
   { period, start = 1 }: Making,
 ): { period: string; number: number; range?: undefined } {
+  const { closing } = before.ofPeriod ?? empty?.[period] ?? {}
   // guard: H40 a period that was closed gets no number
-  if (before.ofPeriod?.closing) throw closed(period, before.ofPeriod.closing)
+  if (closing) throw closed(period, closing)
   // guard: H28 a series that was handed over goes on above what was made
   const ofPeriod = before.ofPeriod ?? lastOf(after, period)
-  // The ids of ranges have no period either.
+  // The ids of ranges without a prefix have no period either.
   // guard: H28 a number without a period is above those of ranges
-  const isAfterRange = period === '' && last?.range !== undefined
-  const begin = isFirst && !last ? start : 1
+  const isAfterRange = period === '' && last?.range !== undefined && !last.range.prefix
   // guard: H28 a number without a period is above all that was made before a hand-over
-  const least = period === '' ? highestOf(after, []) : 0
+  const least = period === '' ? aboveOf({ highest, after }, undefined, [])({}) : 0
   const above = Math.max(least, (isAfterRange ? last : ofPeriod)?.number ?? 0)
-  return { period, number: above ? above + 1 : begin }
+  return { period, number: above ? above + 1 : last ? 1 : start }
 }
 
 /** The last number of a series that was handed over, or of one period of it. */
@@ -231,21 +233,12 @@ const otherContent = (id: string, key: string, was = 'none', is: string): HiloEr
       'another key. For the number of this one, ask without content.',
   )
 
-const closed = (period: string, { last }: Closing): HiloError =>
+const closed = (period: string, { last = 'no number' }: Closing): HiloError =>
   new HiloError(
     'invalid-argument',
     `No number was made: the period ${period} was closed after ${last}. Give the document a date ` +
       'of a later period. If it was closed by mistake, closePeriod() with `reopen` opens it again.',
   )
-
-/** @throws HiloError `invalid-argument` */
-export function mustHavePeriod(period: string, isThere: boolean): void {
-  if (isThere) return
-  throw new HiloError(
-    'invalid-argument',
-    `Nothing was changed: no number of the period ${JSON.stringify(period)} was made.`,
-  )
-}
 
 export const sameText = ({ id }: NumberRow): HiloError =>
   new HiloError('invalid-argument', `No number was made: formatId makes ${id} of two numbers.`)

@@ -49,7 +49,7 @@ export class Series {
   /** What the last answer said: how far the server has heard of which series. */
   #heard: Heard | undefined
   /** The last request failed, or its answer is late: nobody waits until one comes. */
-  #isSilent = false
+  #silence: 'failed' | 'late' | undefined
 
   constructor(context: SeriesContext) {
     this.#context = context
@@ -59,11 +59,14 @@ export class Series {
   async take({ holder, wait, ...make }: TakeOptions): Promise<TakenNumber> {
     const { storage, signal, online } = this.#context
     const deadline = deadlineOf(wait, () => {
-      this.#isSilent = true
+      this.#silence = 'late'
     })
     const { late } = deadline
     const isHeardOut = () => wait > 0 && this.#mayWait(deadline)
+    const isAsked = this.#silence === 'failed' && isDeaf() && wait > 0
     try {
+      // guard: H32 a device that nobody tells of its network asks before each number
+      if (isAsked) await this.#wait(this.#tell(), late)
       for (let asked = 0, begun = 0; ; ) {
         // A copy that finds out what it is makes no number that it then cannot hand out.
         if (isHeardOut() && this.#telling) await this.#wait(this.#telling, late)
@@ -85,7 +88,7 @@ export class Series {
           await this.#wait(this.#tell(), late)
         } else if (taken.isOut || (await this.#isHeard(taken.begun, taken.row.place, deadline))) {
           const heard = taken.heard || !taken.isOut
-          if (!heard) void this.#tell()
+          if (!heard && !isAsked) void this.#tell()
           return { row: taken.row, heard }
         }
       }
@@ -96,7 +99,7 @@ export class Series {
 
   /** The page has started, or the network may have come: asks whether this is a copy. */
   look(): void {
-    this.#isSilent = false
+    this.#silence = undefined
     void this.#tell()
   }
 
@@ -113,7 +116,7 @@ export class Series {
    * to wait again, its deadline would end each wait at once, for ever.
    */
   #mayWait(deadline: Deadline): boolean {
-    return !deadline.isOver() && !this.#isSilent && this.#context.isSwitchedOn()
+    return !deadline.isOver() && !this.#silence && this.#context.isSwitchedOn()
   }
 
   /**
@@ -142,12 +145,12 @@ export class Series {
     if (!this.#context.isSwitchedOn()) return Promise.resolve()
     this.#telling ??= this.#ask().then(
       (isBehind) => {
-        this.#isSilent = false
+        this.#silence = undefined
         this.#telling = undefined
         if (isBehind) void this.#tell()
       },
       () => {
-        this.#isSilent = true
+        this.#silence = 'failed'
         this.#telling = undefined
       },
     )
@@ -171,9 +174,12 @@ export class Series {
     if (held) await this.#tell()
     const { begin } = await online()
     await begin(holder)
-    this.#isSilent = false
+    this.#silence = undefined
   }
 }
+
+/** A browser says when a network comes; Node, Bun and Deno do not. */
+const isDeaf = (): boolean => globalThis.navigator?.onLine === undefined
 
 interface Deadline {
   late: Promise<void>

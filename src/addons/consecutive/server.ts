@@ -11,7 +11,7 @@ import type {
   SeriesMark,
   SeriesRequest,
 } from '../../core/wire.js'
-import { SERIES_NAME } from '../../core/wire.js'
+import { RANGE_PREFIX, SERIES_NAME } from '../../core/wire.js'
 import type { HiloOptions } from '../../device/options.js'
 import { readAnswer } from '../../source/answers.js'
 import { requester, type ServerAddress } from '../../source/http.js'
@@ -94,6 +94,7 @@ const areRanges = (ranges: unknown): boolean =>
       (each) =>
         Number.isSafeInteger(each?.from) &&
         Number.isSafeInteger(each.to) &&
+        (each.prefix === undefined || RANGE_PREFIX.test(each.prefix)) &&
         (each.validUntil === undefined || isDay(each.validUntil)),
     ))
 

@@ -11,7 +11,8 @@ import type {
 } from '../../core/wire.js'
 import { LINK_HASH } from '../../core/wire.js'
 import type { NumberRange, NumberRow } from '../../device/series-store.js'
-import { lastOf, marksOf } from './rows.js'
+import { prefixIn } from './ranges.js'
+import { lastOf, marksOf, type PeriodEnd } from './rows.js'
 
 export interface SeriesState {
   version: typeof STATE_VERSION
@@ -51,8 +52,12 @@ export interface CurrentSeries {
   heard: number
   /** It was handed over to this device, and goes on after these numbers. */
   after?: SeriesMark
+  /** Of each prefix of ranges that has given way to another one: its highest number. */
+  highest?: Readonly<Record<string, number>>
   /** How many numbers there were when a period was closed last. Absent: none was. */
   closedAt?: number
+  /** Periods that were closed, or opened again, before they had a number. */
+  empty?: Readonly<Record<string, PeriodEnd>>
   /** Which a person gave to it at the server. */
   ranges?: NumberRange[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
@@ -182,6 +187,20 @@ export function checkInOf(
 const linkOf = (row: NumberRow | undefined): { link?: SeriesLink } => {
   const { at, hash } = row?.link ?? {}
   return at !== undefined && LINK_HASH.test(hash!) ? { link: { at, hash: hash! } } : {}
+}
+
+/** The series with the highest number of a prefix that gives way to another one. */
+export function withHighest(
+  state: SeriesState,
+  { period }: NumberRow,
+  last: NumberRow | undefined,
+): SeriesState {
+  const { current } = state
+  const left = prefixIn(last?.period ?? '')
+  if (!current || !last || left === prefixIn(period)) return state
+  // guard: H28 a prefix that comes back goes on above its last number
+  const highest = { ...current.highest, [left]: last.number }
+  return { ...state, current: { ...current, highest } }
 }
 
 /**

@@ -4,11 +4,9 @@
  * bound to its key, or not taken.
  */
 import type {
-  Closing,
   Link,
   NumberRange,
   NumberRow,
-  Reopened,
   SeriesStore,
   SeriesTransaction,
 } from '../../device/series-store.js'
@@ -29,14 +27,13 @@ import {
   type Make,
   type Making,
   mustBeSame,
-  mustHavePeriod,
   newNumber,
   noNumber,
   sameText,
   takenBy,
 } from './rows.js'
 import { canonical, sha256 } from './sha256.js'
-import { type CurrentSeries, readState, type SeriesState, withNamed } from './state.js'
+import { type CurrentSeries, readState, type SeriesState, withHighest, withNamed } from './state.js'
 
 interface Seen {
   begun: string
@@ -98,7 +95,7 @@ export class SeriesStorage {
     const { row, link } = this.#seen ?? {}
     const make = { ...given, ...given.moment() }
     if (!row || !isEnough(row, make) || make.ranges === 'server') return undefined
-    const next = newNumber({ letter: row.letter, isFirst: false, last: row, ofPeriod: row }, make)
+    const next = newNumber({ letter: row.letter, last: row, ofPeriod: row }, make)
     const found = sealed.sealing.numberWith(undefined, next, sealed, link, row)
     if (!('draft' in found)) return undefined
     return linkAt({ ...found.draft, isSeen: true }, sealed.sealing.linkOf)
@@ -224,29 +221,6 @@ export class SeriesStorage {
     })
   }
 
-  /** Closes a period of the series that goes on, or opens it again. */
-  closePeriod(period: string, sums: object, reopened?: Reopened): Promise<Closing | undefined> {
-    return this.write(async (tx) => {
-      const state = readState(await tx.state())
-      const { current } = state
-      const all = current ? await tx.numbersAfter(current.letter, 0) : []
-      const rows = all.filter((row) => row.period === period)
-      const last = rows.at(-1)
-      mustHavePeriod(period, last !== undefined && last.range === undefined)
-      const { closing, reopened: _, ...row } = last!
-      if (reopened) {
-        if (closing) tx.saveNumber({ ...row, reopened })
-        return undefined
-      }
-      if (closing) return closing
-      const open = rows.filter(({ state }) => state === 'open').length
-      const made = { count: rows.length, first: rows[0]!.id, last: row.id, open, ...sums }
-      tx.saveNumber({ ...row, closing: made })
-      tx.saveState({ ...state, current: { ...current!, closedAt: all.at(-1)!.place } })
-      return made
-    })
-  }
-
   /** Numbers that are open, and whether each was handed out. */
   open(): Promise<{ row: NumberRow; isOut: boolean }[]> {
     return this.#store.transact('readonly', async (tx) => {
@@ -335,10 +309,9 @@ async function add(
   link: Link | undefined,
   isLooked = false,
 ): Promise<Taken | Drafted> {
-  const { letter, begun, after, ranges: given } = current
+  const { begun, ranges: given } = current
   const { checkIn, sealed } = make
-  const isFirst = state.ended.length === 0
-  const made = newNumber({ ...found, letter, isFirst, after, given }, make)
+  const made = newNumber({ ...current, ...found, given }, make)
   const linked = sealed?.sealing.numberWith(link, made, sealed, before, found.last)
   if (linked && 'draft' in linked) return linked
   const { row } = linked ?? { row: made }
@@ -347,8 +320,9 @@ async function add(
   // guard: H28 nobody's number is written over
   tx.addNumber(row)
   if (link) tx.addLink(link)
+  const moved = withHighest(state, row, found.last)
   // guard: H28 a number and the check-in that names it are stored together
-  const named = checkIn === undefined ? state : withNamed(state, row, found.last, checkIn)
+  const named = checkIn === undefined ? moved : withNamed(moved, row, found.last, checkIn)
   if (named !== state) tx.saveState(named)
   return { row, begun, isOut: checkIn === undefined, heard: false }
 }

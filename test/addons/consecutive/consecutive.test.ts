@@ -593,6 +593,17 @@ inEachStore(() => {
       ])
     })
 
+    test('that comes back is asked before the next number, where nothing tells of it', async () => {
+      const { receipts } = openTill(shop)
+      expect(await receipts.next({ key: 'a' })).toMatchObject({ heard: true })
+      shop.isDown = true
+      expect(await receipts.next({ key: 'b' })).toMatchObject({ heard: false })
+      expect(await receipts.next({ key: 'c' })).toMatchObject({ heard: false })
+      shop.isDown = false
+      expect(await receipts.next({ key: 'd' })).toMatchObject({ id: 'A-000004', heard: true })
+      expect(await registry()).toMatchObject([{ last: 4 }])
+    })
+
     test('that gives the series later than a call waits leaves that call a number', async () => {
       const send = fetch
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })

@@ -11,7 +11,8 @@ import type { Hilo } from '../../../src/client/hilo.js'
 import { newName } from '../../support/idb.js'
 import { newShop, type Shop } from '../../support/shop.js'
 import { sizeOf } from '../../support/sizes.js'
-import { copyProfile, expectWhole, openTill, registry, type Till } from './devices.js'
+import { audit } from './auditor.js'
+import { copyProfile, expectWhole, exportOf, openTill, registry, type Till } from './devices.js'
 
 const TABS = 2
 
@@ -166,6 +167,7 @@ async function play(shop: Shop, steps: readonly Step[], hasRanges: boolean): Pro
   const { receipts } = device.tabs[0]!
   const reports = await receipts.report()
   expectWhole(reports, hasRanges ? IN_RANGES : undefined)
+  if (!hasRanges) expect(audit(await exportOf(receipts))).toEqual([])
   expect(reports.length).toBeLessThanOrEqual(1)
   const stored = new Map(
     reports.flatMap(({ numbers }) => numbers.map(({ key, id }) => [key!, id] as const)),

@@ -229,9 +229,35 @@ describe('a period that is closed', () => {
     expect(await idsOf(other, 'd')).toEqual(['A-2026-12-31-000001'])
     expect((await receipts.report())[0]!.numbers[2]).toMatchObject({ closing })
     expect((await receipts.verify()).broken).toEqual([])
-    await expect(receipts.closePeriod('2020-01-01')).rejects.toEqual(
-      refusal('invalid-argument', 'no number of the period "2020-01-01" was made'),
+    for (const none of ['2020-01-32', '2020-1-1', '2020', ''])
+      await expect(receipts.closePeriod(none)).rejects.toEqual(
+        refusal('invalid-argument', 'this is a period of the series that goes on'),
+      )
+  })
+
+  test('without a number is closed, too: a day on which nothing was sold', async () => {
+    clock('2026-12-30T20:00:00Z')
+    const { receipts } = openTill(shop, { series })
+    await idsOf(receipts, 'a')
+    clock('2026-12-31T20:00:00Z')
+    const closing = { count: 0, open: 0, by: 'anna' }
+    expect(await receipts.closePeriod('2026-12-31', { by: 'anna' })).toEqual(closing)
+    expect(await receipts.closePeriod('2026-12-31')).toEqual(closing)
+    await expect(receipts.next({ key: 'b' })).rejects.toEqual(
+      refusal('invalid-argument', 'the period 2026-12-31 was closed after no number'),
     )
+    const reopened = { reason: 'a late customer', by: 'bert' }
+    await receipts.closePeriod('2026-12-31', { reopen: true, ...reopened })
+    expect(await idsOf(receipts, 'b')).toEqual(['A-2026-12-31-000001'])
+    const lines = (await exportOf(receipts)).trim().split('\n')
+    const entries = lines
+      .map((line) => JSON.parse(line))
+      .filter(({ what, made }) => ['closed', 'reopened'].includes(what) && made === undefined)
+    expect(entries).toMatchObject([
+      { what: 'closed', series: 'A', period: '2026-12-31', closing },
+      { what: 'reopened', series: 'A', period: '2026-12-31', reopened },
+    ])
+    expect((await receipts.verify()).broken).toEqual([])
   })
 
   test('is opened again by a person with a reason, and not by itself', async () => {
@@ -300,19 +326,23 @@ describe('a series', () => {
     ['longer ids', { length: 7 }, 'an id has at most 7 characters'],
     ['longer ids later', { length: 8, to: 10_000_000 }, 'an id has at most 8 characters'],
     ['other characters', { characters: /^[A-Z0-9]+$/ }, 'an id is of the form'],
-    ['no number left', { to: 38 }, 'the highest number is 38: this series is full'],
+    ['no number left', { from: 39, to: 38 }, 'the highest number is 38: this series is full'],
   ])('with %s than its limits allow makes no number', async (_, limits, message) => {
-    const options = { limits: { from: 39, ...limits } }
-    const { receipts } = openTill(shop, { series: { ...options } })
-    await expect(receipts.next({ key: 'a' })).rejects.toEqual(refusal('invalid-argument', message))
-    expect(await receipts.report()).toMatchObject([{ series: 'A', numbers: [] }])
+    const { from, ...others } = limits
+    if (from === undefined) {
+      const { receipts } = openTill(shop, { series: { limits: others } })
+      const refused = refusal('invalid-argument', message)
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(refused)
+      expect(await receipts.report()).toMatchObject([{ series: 'A', numbers: [] }])
+    }
     // A name is known before the server is asked.
-    expect(() => openTill(shop, { series: { ...options, series: 'T3' } })).toThrow(message)
+    expect(() => openTill(shop, { series: { limits, series: 'T3' } })).toThrow(message)
   })
 
   test.each([
     ['a name without a digit', { series: 'T' }, 'series is 1 to 20 letters, digits'],
     ['a long name', { series: 'T3'.repeat(11) }, 'series is 1 to 20 letters, digits'],
+    ['a start without a name', { limits: { from: 39 } }, 'limits.from needs the option `series`'],
     ['a start at 0', { limits: { from: 0 } }, 'are whole numbers from 1 on'],
     ['a period that is none', { period: '2027' as never }, "period is 'year', 'month', 'day'"],
     ['no time zone', { timeZone: 'Sao_Paulo' }, 'timeZone is a name such as'],
@@ -339,10 +369,10 @@ describe('the form of an id', () => {
   type Form = NonNullable<ConsecutiveOptions['formatId']>
 
   test.each<[string, Form, string, string]>([
-    ['B-000124', (n, s) => `${s}-${pad(n, 6)}`, 'B', ''],
-    ['2026/B/000124', (n, s, p) => `${p}/${s}/${pad(n, 6)}`, 'B', '2026'],
+    ['B-000001', (n, s) => `${s}-${pad(n, 6)}`, 'B', ''],
+    ['2026/B/000001', (n, s, p) => `${p}/${s}/${pad(n, 6)}`, 'B', '2026'],
     ['124/G33', (n, s) => `${n}/${s}`, 'G33', ''],
-    ['FT 2026B/124', (n, s, p) => `FT ${p}${s}/${n}`, 'B', '2026'],
+    ['FT 2026B/1', (n, s, p) => `FT ${p}${s}/${n}`, 'B', '2026'],
     ['124/PP1/1', (n, s) => `${n}/${s}`, 'PP1/1', ''],
     ['PP1-B1-124', (n, s) => `${s}-${n}`, 'PP1-B1', ''],
     ['0012-0124', (n, s) => `${pad(Number(s), 4)}-${pad(n, 4)}`, '12', ''],
@@ -353,14 +383,14 @@ describe('the form of an id', () => {
     ['B0200000124', (n, s) => `${s}${pad(n, 8)}`, 'B02', ''],
     ['SETP990000124', (n, s) => `${s}${n}`, 'SETP990000', ''],
     ['DTE-01-M001P001-000000000000124', (n, s) => `DTE-01-${s}-${pad(n, 15)}`, 'M001P001', ''],
-    ['26-27/B/000124', (n, s, p) => `${p}/${s}/${pad(n, 6)}`, 'B', '26-27'],
+    ['26-27/B/000001', (n, s, p) => `${p}/${s}/${pad(n, 6)}`, 'B', '26-27'],
   ])('can be %s', async (id, formatId, series, of) => {
-    const named = /\d/.test(series) ? { series } : {}
+    const named = /\d/.test(series) ? { series, limits: { from: 124 } } : {}
     // The letter B is the second one.
     if (!('series' in named)) await idsOf(openTill(shop, { name: newName() }).receipts, 'first')
     const { receipts } = openTill(shop, {
       name: newName(),
-      series: { ...named, formatId, limits: { from: 124 }, ...(of && { period: () => of }) },
+      series: { ...named, formatId, ...(of && { period: () => of }) },
     })
     expect(await idsOf(receipts, 'a')).toEqual([id])
   })

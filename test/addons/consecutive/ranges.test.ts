@@ -183,7 +183,7 @@ inEachStore(() => {
 
 describe('ranges that a person gives at the server', () => {
   const ofServer = { series: { device: 'Till 3', ranges: 'server' as const } }
-  const give = (letter: string, range: { from: number; to: number; validUntil?: string }) =>
+  const give = (letter: string, range: Omit<NumberRange, 'data'>) =>
     shop.ledger.giveRange({ database: 'default', collection: 'receipts', letter, range })
 
   inEachStore(() => {
@@ -214,6 +214,32 @@ describe('ranges that a person gives at the server', () => {
         { from: 3001, to: 3040 },
       ]
       expect(await registry()).toMatchObject([{ series: 'A', ranges }])
+    })
+
+    test('of two prefixes count apart, and a prefix that comes back goes on', async () => {
+      clock('2027-06-01T09:00:00Z')
+      const { hilo, receipts } = openTill(shop, { name: newName(), ...ofServer })
+      await receipts.prepare()
+      await give('A', { from: 1, to: 2, prefix: 'SETP' })
+      await give('A', { from: 1, to: 40, prefix: 'FEA' })
+      expect(await idsOf(receipts, 'a', 'b', 'c')).toEqual([
+        'A-SETP-000001',
+        'A-SETP-000002',
+        'A-FEA-000001',
+      ])
+      hilo.goOffline()
+      expect(await idsOf(receipts, 'd')).toEqual(['A-FEA-000002'])
+      expect(await currentOf(receipts)).toMatchObject({ period: 'FEA:1-40', last: 2, left: 38 })
+      await give('A', { from: 3, to: 3, prefix: 'SETP' })
+      hilo.goOnline()
+      await expect.poll(async () => (await currentOf(receipts))?.left).toBe(39)
+      expect(await idsOf(receipts, 'e', 'f')).toEqual(['A-SETP-000003', 'A-FEA-000003'])
+      expect((await receipts.report())[0]!.ranges).toMatchObject([
+        { prefix: 'SETP', from: 1, left: 0 },
+        { prefix: 'SETP', from: 3, left: 0 },
+        { prefix: 'FEA', from: 1, left: 37 },
+      ])
+      expect(await receipts.verify()).toMatchObject({ broken: [] })
     })
 
     test('stay with the series: its copy gets another one, without ranges', async () => {
@@ -263,7 +289,9 @@ describe('ranges that a person gives at the server', () => {
     await receipts.prepare()
     await give('A', { from: 1, to: 10 })
     await idsOf(receipts, ...Array.from({ length: 9 }, (_, i) => `sale ${i}`))
-    expect(told.mock.calls).toEqual([[{ collection: 'receipts', series: 'A', left: 1 }]])
+    expect(told.mock.calls).toEqual([
+      [{ collection: 'receipts', series: 'A', left: 1, lasting: 1 }],
+    ])
     expect(await receipts.verify()).toMatchObject({ chains: [{}, { count: 9 }] })
   })
 })
@@ -303,7 +331,8 @@ describe('the app hears in time', () => {
     await idsOf(receipts, ...Array.from({ length: 17 }, (_, i) => `sale ${i}`))
     expect(told).not.toHaveBeenCalled()
     await idsOf(receipts, 'x', 'y')
-    expect(told.mock.calls).toEqual([[{ collection: 'receipts', series: 'T3', left: 2 }]])
+    const detail = { collection: 'receipts', series: 'T3', left: 2, lasting: 2 }
+    expect(told.mock.calls).toEqual([[detail]])
   })
 
   test('that few days are left: once', async () => {
@@ -314,8 +343,20 @@ describe('the app hears in time', () => {
     expect(told).not.toHaveBeenCalled()
     clock('2027-12-20T09:00:00Z')
     await idsOf(receipts, 'b', 'c')
-    const detail = { collection: 'receipts', series: 'T3', left: 38, validUntil: '2027-12-31' }
-    expect(told.mock.calls).toEqual([[detail]])
+    const detail = { left: 38, lasting: 0, validUntil: '2027-12-31' }
+    expect(told.mock.calls).toEqual([[{ collection: 'receipts', series: 'T3', ...detail }]])
+  })
+
+  test('that most of the numbers end tonight, and few go on', async () => {
+    clock('2027-06-30T09:00:00Z')
+    const tonight = { from: 1, to: 600, validUntil: '2027-06-30' }
+    const later = { from: 601, to: 609, validUntil: '2028-06-30' }
+    const { hilo, receipts } = openTill(shop, options(tonight, later))
+    const told = ends(hilo)
+    await idsOf(receipts, 'a', 'b')
+    expect(told.mock.calls).toEqual([
+      [{ collection: 'receipts', series: 'T3', left: 608, lasting: 9, validUntil: '2028-06-30' }],
+    ])
   })
 
   test('not while a range that follows is valid for longer', async () => {
@@ -375,6 +416,33 @@ describe('ranges', () => {
     expect(await currentOf(receipts)).toMatchObject({ left: 1 })
   })
 
+  test('of another prefix are not used up, nor after a hand-over', async () => {
+    const ranges = [
+      { from: 1, to: 2, prefix: 'SETP' },
+      { from: 1, to: 9, prefix: 'FEA' },
+    ]
+    const series = { series: 'T3', ranges }
+    const till3 = openTill(shop, { name: newName(), series })
+    expect(await idsOf(till3.receipts, 'a', 'b', 'c')).toEqual([
+      'T3-SETP-000001',
+      'T3-SETP-000002',
+      'T3-FEA-000001',
+    ])
+    await shop.ledger.handOverSeries({
+      database: 'default',
+      collection: 'receipts',
+      letter: 'T3',
+      to: 'Till 4',
+      last: 2,
+      period: 'FEA:1-9',
+      by: 'anna',
+      reason: 'the till was stolen',
+      at: Date.now(),
+    })
+    const till4 = openTill(shop, { name: newName(), series: { device: 'Till 4', ...series } })
+    expect(await idsOf(till4.receipts, 'x')).toEqual(['T3-FEA-000003'])
+  })
+
   test('give `formatId` their data', async () => {
     const series: ConsecutiveOptions = {
       series: 'T3',
@@ -392,6 +460,7 @@ describe('ranges', () => {
     ['a range from 0', { ranges: [{ from: 0, to: 9 }] }, 'whole numbers from 1 on'],
     ['an end before its begin', { ranges: [{ from: 9, to: 8 }] }, 'whole numbers from 1 on'],
     ['an overlap', { ranges: [first, { from: 1003, to: 2000 }] }, 'each range begins above'],
+    ['a prefix of two words', { ranges: [{ ...first, prefix: 'a b' }] }, 'a prefix is of the form'],
     ['no day', { ranges: [{ from: 1, to: 9, validUntil: '2027-02-30' }] }, 'validUntil is a day'],
     ['another key', { ranges: [{ from: 1, to: 9, until: 'x' } as never] }, 'until'],
     ['data that JSON lacks', { ranges: [{ from: 1, to: 9, data: 1n }] }, 'data is what JSON'],

@@ -1,0 +1,71 @@
+/** What checks options and arguments: the first one that is wrong ends the call, with its rule. */
+import { HiloError } from '../../core/errors.js'
+import { utf8Length } from '../../core/utf8.js'
+import { checkKeys } from '../../device/options.js'
+
+/**
+ * The options of a call.
+ * @param known what it may be told
+ * @throws HiloError `invalid-argument`
+ */
+export function checkCall<T extends object>(
+  options: T | undefined,
+  ...known: (keyof T & string)[]
+) {
+  const isGiven = options !== undefined && options !== null
+  if (isGiven) checkKeys('options', options, known)
+  return isGiven ? options : ({} as Partial<T>)
+}
+
+/** @throws HiloError `invalid-argument` */
+export function checkText(
+  what: string,
+  text: unknown,
+  maxBytes = Number.POSITIVE_INFINITY,
+): string {
+  must(typeof text === 'string' && text !== '', `${what} is a text that is not empty`, text)
+  // A database may store another text than this one, and two keys would have one number.
+  must(!/[\0\p{Cs}]/u.test(text), `${what} is well-formed Unicode without U+0000`, text)
+  const bytes = utf8Length(text)
+  must(
+    bytes <= maxBytes,
+    `${what} has at most ${maxBytes} bytes of UTF-8`,
+    `a text of ${bytes} bytes`,
+  )
+  return text
+}
+
+export const isCount = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= 1
+
+/** @throws HiloError `invalid-argument` */
+export function must(holds: boolean, rule: string, value: unknown): asserts holds {
+  if (!holds) throw badOption(rule, value)
+}
+
+export const badOption = (rule: string, value: unknown): HiloError =>
+  new HiloError(
+    'invalid-argument',
+    `No number was made or changed: ${rule}; this is ${
+      typeof value === 'string' ? value || 'empty' : typeof value
+    }.`,
+  )
+
+/** What is hashed now is what is stored, whatever the app changes later. */
+export function frozen(content: unknown, what = 'content'): unknown {
+  try {
+    return content === undefined ? undefined : JSON.parse(JSON.stringify(content))
+  } catch {
+    throw badOption(`${what} is what JSON can write`, content)
+  }
+}
+
+/** @throws HiloError `invalid-argument` for whatever the app's function throws */
+export function called<T>(what: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    const why = (cause as Error)?.message ?? cause
+    throw new HiloError('invalid-argument', `No number was made: ${what} failed: ${why}`, { cause })
+  }
+}

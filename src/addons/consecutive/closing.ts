@@ -1,0 +1,58 @@
+/**
+ * Closes a period, and opens it again. A page loads this file on demand: no number needs it.
+ * Guarantees that no number of a period is made after its closing was counted.
+ */
+import { MAX_REASON_BYTES } from '../../core/wire.js'
+import type { Closing } from '../../device/series-store.js'
+import { checkCall, checkText, frozen, must } from './checks.js'
+import { isWritten } from './moment.js'
+import { type ClosePeriodOptions, type ConsecutiveOptions, checkBy } from './options.js'
+import { readState } from './state.js'
+import type { SeriesStorage } from './storage.js'
+
+/**
+ * @param kind what the series says of its periods
+ * @returns what it was closed with. Undefined: it is open
+ * @throws HiloError `invalid-argument`
+ */
+export function closePeriod(
+  storage: SeriesStorage,
+  kind: ConsecutiveOptions['period'],
+  period: string,
+  options: ClosePeriodOptions | undefined,
+): Promise<Closing | undefined> {
+  const asked = checkCall(options, 'sums', 'by', 'reopen', 'reason')
+  const { sums, reopen = false } = asked
+  must(typeof reopen === 'boolean', 'reopen is true or false', reopen)
+  const by = asked.by !== undefined && { by: checkBy(asked.by) }
+  const reopened = reopen && {
+    reason: checkText('a reason', asked.reason, MAX_REASON_BYTES),
+    ...by,
+  }
+  const of = { ...(sums !== undefined && { sums: frozen(sums, 'sums') }), ...by }
+  return storage.write(async (tx) => {
+    const state = readState(await tx.state())
+    const { current } = state
+    const all = current ? await tx.numbersAfter(current.letter, 0) : []
+    const rows = all.filter((row) => row.period === period && !row.range)
+    const last = rows.at(-1)
+    const isPeriod = last !== undefined || isWritten(period, kind)
+    must(current !== undefined && isPeriod, 'this is a period of the series that goes on', period)
+    const { closing: known } = last ?? current.empty?.[period] ?? {}
+    if (!known === reopen) return known
+    const open = rows.filter(({ state }) => state === 'open').length
+    const ends = last && { first: rows[0]!.id, last: last.id }
+    const closing = reopen ? undefined : { count: rows.length, ...ends, open, ...of }
+    const done = { ...(closing && { closing }), ...(reopened && { reopened }) }
+    if (last) {
+      const { closing: _, reopened: __, ...row } = last
+      tx.saveNumber({ ...row, ...done })
+      const closedAt = all.at(-1)!.place
+      if (closing) tx.saveState({ ...state, current: { ...current, closedAt } })
+    } else {
+      const empty = { ...current.empty, [period]: done }
+      tx.saveState({ ...state, current: { ...current, empty } })
+    }
+    return closing
+  })
+}
