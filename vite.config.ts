@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
-import { WORKERD } from './server/test/addons/durable-object/workerd-program.js'
+import { hasWorkerd } from './server/test/addons/durable-object/workerd-program.js'
 import { ISOLATED } from './test/support/isolated.js'
 import { WaitingFirst } from './test/support/order.js'
 import { endAllWithThisProcess } from './test/support/run-end.js'
@@ -55,7 +55,13 @@ const unit = {
 
 /** The handler in a Durable Object: see server/test/handlers.ts. */
 const inWorkerd: TestProjectConfiguration = {
-  test: { ...unit, name: 'unit-workerd', include: IN_WORKERD, provide: { place: 'workerd' } },
+  test: {
+    ...unit,
+    name: 'unit-workerd',
+    include: IN_WORKERD,
+    provide: { place: 'workerd' },
+    setupFiles: [EACH_FILE.setupFiles, './server/test/addons/durable-object/in-workerd.ts'],
+  },
 }
 
 const interop: TestProjectConfiguration = {
@@ -80,6 +86,7 @@ export default defineConfig({
           name: 'unit',
           include: ['{test,server/test}/**/*.test.ts'],
           exclude: [
+            '**/node_modules/**',
             'test/browser/**',
             'test/package/**',
             'server/test/interop/**',
@@ -92,13 +99,13 @@ export default defineConfig({
         resolve: { tsconfigPaths: true },
         test: { ...unit, name: 'unit-isolated', include: ISOLATED, exclude: leftOut() },
       },
-      ...(WORKERD && !isBrief() ? [inWorkerd] : []),
+      ...(hasWorkerd && !isBrief() ? [inWorkerd] : []),
       {
         test: {
           ...SHARED_PROCESS,
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
-          exclude: leftOut(),
+          exclude: ['**/node_modules/**', ...leftOut()],
           // Four Firefoxes beside each other on two cores: a start alone can take half a minute.
           testTimeout: 300_000,
           hookTimeout: 120_000,

@@ -15,7 +15,7 @@ export async function fillLedger(
   size: number,
 ): Promise<void> {
   const raised =
-    `UPDATE hilo_counters SET max = max + ${CAPACITY * size}, ` +
+    `UPDATE hilo_collections SET max = max + ${CAPACITY * size}, ` +
     `high_water = high_water + ${CAPACITY * size}, ` +
     `serial = serial + ${size}`
   if (databaseUrl) {

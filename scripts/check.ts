@@ -4,10 +4,10 @@
  * fails if one does. Says last which measured figures are older than the code they are about.
  */
 import { spawn } from 'node:child_process'
-import { delimiter } from 'node:path'
 import { readFigures } from '../bench/written.js'
+import { ensure, GROUPS, TOOLS_PATH } from '../test/support/groups.js'
 
-const PATH = ['node_modules/.bin', process.env.PATH].join(delimiter)
+const ENVIRONMENT = { FORCE_COLOR: '1', ...process.env, PATH: TOOLS_PATH }
 
 /** Of the steps that failed, with what they printed. */
 const failures: string[] = []
@@ -15,7 +15,7 @@ const failures: string[] = []
 /** @returns whether the command succeeded */
 function run(step: string, command: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(command, { shell: true, env: { FORCE_COLOR: '1', ...process.env, PATH } })
+    const child = spawn(command, { shell: true, env: ENVIRONMENT })
     const start = performance.now()
     let said = ''
     for (const stream of [child.stdout, child.stderr])
@@ -43,6 +43,7 @@ const buildAndCheckPackages = async () =>
     run('sizes', 'tsx scripts/size.ts'),
   ))
 
+for (const group of GROUPS) ensure(group)
 const isGood = await all(
   run('types', 'tsc --noEmit'),
   run('lint', 'biome check .'),

@@ -1,9 +1,10 @@
 /** A copy of the sources, in which one change at a time is made and judged. */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { GROUPS } from '../test/support/groups.js'
 import type { Answer, Question, TestsOfFile } from './judge.js'
 import type { Version } from './type-errors.js'
 
@@ -48,8 +49,10 @@ export class Lane {
   constructor(options: LaneOptions) {
     this.#options = options
     for (const name of COPIED) this.#copy(name)
-    const modules = join(options.repository, 'node_modules')
-    symlinkSync(modules, join(this.#folder, 'node_modules'))
+    for (const group of ['', ...GROUPS]) {
+      const modules = join(options.repository, group, 'node_modules')
+      if (existsSync(modules)) symlinkSync(modules, join(this.#folder, group, 'node_modules'))
+    }
   }
 
   /** While the work runs, these files have other sources. */

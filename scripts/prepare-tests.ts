@@ -8,6 +8,7 @@ import { PEERS } from '../server/test/interop/peers.js'
 import { ENGINES, testedEngines } from '../test/browser/engines.js'
 import { LIBRARY_PEERS } from '../test/browser/libraries.js'
 import { RUNTIME_PEERS } from '../test/processes/runtimes.js'
+import { ensure, GROUPS, TOOLS } from '../test/support/groups.js'
 import { install as installPeer, isInstalled, type Peer } from '../test/support/peers.js'
 import { PROGRAMS } from '../test/support/programs.js'
 import { isBrief, isFull } from '../test/support/sizes.js'
@@ -41,6 +42,7 @@ const silent = new Set<string>()
  * @returns what to do when there is no Chromium, undefined when there is one
  */
 export function prepare(): string | undefined {
+  if (isFull) for (const group of GROUPS) if (group !== TOOLS) ensure(group)
   const left = ENGINES.filter((engine) => !testedEngines().includes(engine) && !isFull)
   const tools = ([...ENGINES, ...PROGRAMS] as Tool[]).filter(
     (tool) => !(left as Tool[]).includes(tool),

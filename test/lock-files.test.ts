@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import semver from 'semver'
 import { describe, expect, test } from 'vitest'
+import { GROUPS } from './support/groups.js'
 
 interface Locked {
   version?: string
@@ -24,7 +25,7 @@ interface Locked {
 
 const LOCKS = [
   { folder: '.', packages: ['', 'server'] },
-  { folder: 'test/package/apps', packages: [''] },
+  ...['test/package/apps', ...GROUPS].map((folder) => ({ folder, packages: [''] })),
 ]
 
 const PLATFORMS = ['x64', 'arm64'].flatMap((cpu) => [
@@ -87,9 +88,9 @@ describe.each(LOCKS)('$folder/package-lock.json', ({ folder, packages }) => {
   })
 })
 
-test('npm install warns of no package on the oldest Node', () => {
+test.each(['.', ...GROUPS])('npm warns of no package of %s on the oldest Node', (folder) => {
   const oldest = semver.minVersion(read('package.json').engines.node)!
-  const locked: Record<string, Locked> = read('package-lock.json').packages
+  const locked: Record<string, Locked> = read(`${folder}/package-lock.json`).packages
   // npm leaves an optional package out without a word.
   const tooNew = Object.entries(locked).filter(
     ([, { optional, engines }]) => !optional && !semver.satisfies(oldest, engines?.node ?? '*'),

@@ -13,7 +13,6 @@ import {
   type LedgerOptions,
   openLedger,
 } from '../src/index.js'
-import { handlerInWorkerd } from './addons/durable-object/handler.js'
 import { newFolder } from './folders.js'
 
 declare module 'vitest' {
@@ -21,6 +20,13 @@ declare module 'vitest' {
     /** Where `newHandler` makes its handlers: in this process if nothing is said. */
     place: 'workerd' | undefined
   }
+}
+
+type MakeHandler = (options: Omit<HandlerOptions, 'ledger'>) => Promise<Handler>
+let makeInWorkerd: MakeHandler
+/** Set in the project `unit-workerd`, so that the others do without workerd. */
+export const makeHandlersBy = (make: MakeHandler): void => {
+  makeInWorkerd = make
 }
 
 /** Are the handlers in workerd? */
@@ -44,7 +50,7 @@ export async function newHandler(
 ): Promise<{ ask: Ask; handler: Handler; ledger: Ledger }> {
   const options = { open: true, ...given }
   if (isInWorkerd) {
-    const handler = await handlerInWorkerd(options)
+    const handler = await makeInWorkerd(options)
     return { handler, ask: asking(handler), ledger: undefined as never }
   }
   const ledger = await openLedger({ create: true, ...ledgerOptions })

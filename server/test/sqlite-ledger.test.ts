@@ -55,7 +55,7 @@ test('names that are refused, and free numbers, are looked up and not counted', 
   const rows = new DatabaseSync(join(dataDir, 'hilo.db'))
   onTestFinished(() => rows.close())
   rows.exec(`UPDATE hilo_names SET collections = 2;
-    UPDATE hilo_counters SET free = 'not read', free_count = 7`)
+    UPDATE hilo_collections SET free = 'not read', free_count = 7`)
   expect(await ledger.claim([{ ...wish, collection: 'lines' }])).toMatchObject([
     { refused: 'full' },
   ])
@@ -71,7 +71,7 @@ test('a missing folder is made; tables of others in the file are left alone', as
   own.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
   own.prepare('INSERT INTO orders VALUES (?)').run('orders/1-A')
   await ledger.claim([wish])
-  expect(own.prepare('SELECT max FROM hilo_counters').all()).toEqual([{ max: 32 }])
+  expect(own.prepare('SELECT max FROM hilo_collections').all()).toEqual([{ max: 32 }])
   own.close()
   await ledger.close()
 })
@@ -121,7 +121,7 @@ test('a second handle in one process leaves the locks of the first', async () =>
   const before = log()
   // A process that finds no lock takes itself for the last user, and removes the log at its end.
   const visit = `const db = new (require('libsql'))(${JSON.stringify(join(dataDir, 'hilo.db'))})
-    db.exec('SELECT max FROM hilo_counters')
+    db.exec('SELECT max FROM hilo_collections')
     db.close()`
   execFileSync(process.execPath, ['--eval', visit])
   expect(log()).toBe(before)

@@ -32,7 +32,7 @@ interface Opened {
 
 const ENOUGH = { ...LIMITS, databases: 1_000_000 }
 
-const COUNTER = `SELECT ${selected(COLLECTIONS)} FROM hilo_counters t WHERE t.database = `
+const COUNTER = `SELECT ${selected(COLLECTIONS)} FROM hilo_collections t WHERE t.database = `
 const HELD = `SELECT CAST(low AS INTEGER) AS low, CAST(high AS INTEGER) AS high FROM hilo_grants
   WHERE high >= low AND database = `
 /** PostgreSQL gives a `bigint` as a text. */

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import puppeteer from 'puppeteer-core'
+import { ensure, FIREFOX } from '../support/groups.js'
 import type { LaunchedBrowser } from './browser.js'
 import { enginePath } from './engines.js'
 import { orKill, start } from './process.js'
@@ -51,6 +51,8 @@ export async function launchFirefox(
   const program = await start(enginePath('firefox'), args, /WebDriver BiDi listening on (ws:\S+)/, {
     TMPDIR: profile,
   })
+  ensure(FIREFOX)
+  const { default: puppeteer } = await import('puppeteer-core')
   const connecting = puppeteer.connect({
     browserWSEndpoint: `${program.ready![1]}/session`,
     protocol: 'webDriverBiDi',

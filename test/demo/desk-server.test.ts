@@ -1,7 +1,7 @@
 /** The desk’s server: one address with everything, which can be started again and can play dead. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { buildDesk } from '../../demo/server/build.js'
 import { type Desk, startDesk } from '../../demo/server/desk-server.js'
@@ -39,7 +39,7 @@ test('one address serves the page, the library, the ids and the orders API', asy
   const [, page] = await get('/')
   expect(page).toContain('<h1>')
   expect((await get('/demo/minimal/'))[1]).toContain('New ticket')
-  expect((await get('/service-worker.js'))[1]).toContain('/index.html')
+  expect(page).toContain('<link rel="manifest" href="/manifest.webmanifest"')
   expect(JSON.parse((await get('/manifest.webmanifest'))[1])).toMatchObject({
     start_url: '/',
     display: 'standalone',
@@ -51,6 +51,22 @@ test('one address serves the page, the library, the ids and the orders API', asy
   expect(JSON.parse((await get('/api/counts'))[1])).toHaveProperty('orders')
   expect((await get('/nothing'))[0]).toBe(404)
   expect((await get('/../../package.json'))[0]).toBe(404)
+})
+
+test('its service worker keeps every file of the pages, by name or revision', async () => {
+  const { url } = await start(newFolder())
+  const worker = await (await fetch(`${url}/service-worker.js`)).text()
+  const kept = [...worker.matchAll(/{url:`([^`]+)`,revision:(null|`)/g)].map(
+    ([, file, revision]) => ({ file, isNamedByContent: revision === 'null' }),
+  )
+  const files = readdirSync(pages, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'service-worker.js')
+    .map(({ parentPath, name }) => relative(pages, join(parentPath, name)))
+    .filter((file) => !file.startsWith('docs/'))
+    .map((file) => ({ file, isNamedByContent: file.startsWith('assets/') }))
+  const inOrder = (all: object[]) => all.map((each) => JSON.stringify(each)).sort()
+  expect(inOrder(kept)).toEqual(inOrder(files))
+  expect(files).toContainEqual({ file: 'manifest.webmanifest', isNamedByContent: false })
 })
 
 test('its page leads to the documents, which a browser shows', async () => {

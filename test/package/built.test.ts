@@ -31,6 +31,9 @@ test('a build counts if it is whole, and newer than all it is made of', () => {
   for (const path of [...SOURCES, ...folders]) setTime(path, 1_000)
   for (const path of [...BUILD, 'dist', 'dist/client', 'server/dist']) setTime(path, 2_000)
   expect(isBuilt(root)).toBe(true)
+  mkdirSync(join(root, 'scripts/tools/node_modules'), { recursive: true })
+  for (const folder of ['scripts', 'scripts/tools']) setTime(folder, 1_000)
+  expect(isBuilt(root), 'packages were installed').toBe(true)
   for (const path of [...SOURCES, ...folders]) {
     setTime(path, 3_000)
     expect(isBuilt(root), path).toBe(false)

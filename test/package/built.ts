@@ -40,9 +40,9 @@ function timesOf(root: string, paths: readonly string[]): number[] {
     const at = join(root, path)
     const self = statSync(at)
     const inside = self.isDirectory()
-      ? readdirSync(at, { recursive: true, encoding: 'utf8' }).map((each) =>
-          statSync(join(at, each)),
-        )
+      ? readdirSync(at, { recursive: true, encoding: 'utf8' })
+          .filter((each) => !each.includes('node_modules'))
+          .map((each) => statSync(join(at, each)))
       : []
     return [self, ...inside].map(({ mtimeMs }) => mtimeMs)
   })

@@ -2,7 +2,7 @@
  * The packages as they are published: packed, installed into fresh apps, built by each bundler, and
  * run in a browser under a strict policy. Only Vite, and no bundler at all, without `CI=true`.
  */
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
@@ -245,5 +245,7 @@ describe.each(['', 'server/'])('the API reference of ./%s', (folder) => {
     const { exports } = read('package.json')
     const { entryPoints } = read('typedoc.json')
     expect(entryPoints).toHaveLength(Object.keys(exports).length - ['./package.json'].length)
+    const here = (path: string) => existsSync(join(REPOSITORY, folder, path))
+    expect(entryPoints.filter((path: string) => !here(path))).toEqual([])
   })
 })

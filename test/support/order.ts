@@ -1,9 +1,11 @@
 /**
  * The order in which files of tests run: first those that take minutes at full size, because one of
  * them that begins late runs alone at the end. Then those that wait most, so that others use the
- * cores meanwhile. Those of one project stand together: they share processes.
+ * cores meanwhile. Those of one project stand together: they share processes. Before, the packages
+ * that they need are installed.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { withGroups } from './groups.js'
 import { isFull } from './sizes.js'
 
 const PROJECTS = ['browser', 'package', 'interop', 'unit-workerd', 'unit-isolated', 'unit']
@@ -31,6 +33,10 @@ export class WaitingFirst extends BaseSequencer {
       const long = isFull ? LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`)) : -1
       return long < 0 ? PROJECTS.indexOf(project.name) : long - LONGEST.length
     }
-    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b))
+    const ready = withGroups(files, ({ project, moduleId }) => [
+      moduleId,
+      ...project.config.setupFiles,
+    ])
+    return (await super.sort(ready)).sort((a, b) => placeOf(a) - placeOf(b))
   }
 }

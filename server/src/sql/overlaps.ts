@@ -27,7 +27,8 @@ const CLEAR_TO = `coalesce(n."clearTo", ${MAX_NUMBER})`
 
 /** Of the collection of a new grant `n`. */
 const ofCollection = (dialect: Dialect): string =>
-  `FROM ${nameIn(dialect, GRANTS)} g WHERE g.database = n."database" AND g.tag = n."collection"`
+  `FROM ${nameIn(dialect, GRANTS)} g
+    WHERE g.database = n."database" AND g.collection = n."collection"`
 
 /**
  * Of the grants that hold numbers, the one that begins nearest to a number, or at it, from below.

@@ -169,14 +169,14 @@ function loadingTexts(dialect: Dialect) {
   const { schema } = dialect
   const collection = `SELECT ${selected(COLLECTIONS)}, m.value AS "binding"
     FROM ${keysIn(dialect, COLLECTIONS, ['database', 'collection'])}
-    CROSS JOIN ${schema}.hilo_counters t LEFT JOIN ${schema}.hilo_meta m
-      ON m.key = '${BINDING_PREFIX}' || t.database || '/' || t.tag
-    WHERE t.database = k."database" AND t.tag = k."collection"`
+    CROSS JOIN ${schema}.hilo_collections t LEFT JOIN ${schema}.hilo_meta m
+      ON m.key = '${BINDING_PREFIX}' || t.database || '/' || t.collection
+    WHERE t.database = k."database" AND t.collection = k."collection"`
   const isLocked = true
   const serial = keysIn(dialect, GRANTS, ['database', 'collection', 'serial'])
   return {
     collection,
-    collections: `${collection} ORDER BY t.database, t.tag ${dialect.lock('t')}`,
+    collections: `${collection} ORDER BY t.database, t.collection ${dialect.lock('t')}`,
     identities: finding(dialect, IDENTITIES, ['database', 'name'], {
       isLocked,
       more: `, coalesce((SELECT c.value FROM ${schema}.hilo_identity_claims c
@@ -188,32 +188,33 @@ function loadingTexts(dialect: Dialect) {
     // a row that is missing because its collection is dropped meanwhile.
     tombstones: finding(dialect, TOMBSTONES, ['id'], { isLocked }),
     returnedOf: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
-      WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.high >= t.low
+      WHERE t.database = $1 AND t.collection = $2 AND t.low <= $3 AND t.high >= t.low
       ORDER BY t.low DESC LIMIT 1 ${dialect.lock('t')}`,
     // Not by database and collection: PostgreSQL knows nothing of a new table, and would as soon
     // look through all grants of the collection.
     claimed: `SELECT ${selected(GRANTS)}
       FROM ${keysIn(dialect, GRANTS, ['database', 'collection', 'claim'])}
       CROSS JOIN ${schema}.hilo_grants t WHERE t.claim = k."claim"
-        AND t.database = k."database" AND t.tag || '' = k."collection"`,
+        AND t.database = k."database" AND t.collection || '' = k."collection"`,
     answered: finding(dialect, IDENTITY_CLAIMS, ['database', 'name', 'claim']),
     returns: `SELECT ${selected(RETURNS)} FROM ${schema}.hilo_returns t
-      WHERE t.database = $1 AND t.tag = $2 AND t.range_end = $3 AND t.range_last = $4`,
+      WHERE t.database = $1 AND t.collection = $2 AND t.range_end = $3 AND t.range_last = $4`,
     held: `SELECT k."database", k."collection",
         coalesce((SELECT g.high FROM ${schema}.hilo_grants g
-         WHERE g.database = k."database" AND g.tag = k."collection" AND g.high >= g.low
+         WHERE g.database = k."database" AND g.collection = k."collection" AND g.high >= g.low
          ORDER BY g.low DESC LIMIT 1), 0) AS "high",
         coalesce((SELECT g.serial FROM ${schema}.hilo_grants g
-         WHERE g.database = k."database" AND g.tag = k."collection"
+         WHERE g.database = k."database" AND g.collection = k."collection"
          ORDER BY g.serial DESC LIMIT 1), 0) AS "serial"
       FROM ${keysIn(dialect, GRANTS, ['database', 'collection'])}`,
     // The record of a place among a collection's grants.
-    serials: `SELECT c.database AS "database", c.tag AS "collection", k."serial" AS "serial",
+    serials: `SELECT c.database AS "database", c.collection AS "collection", k."serial" AS "serial",
         c.serial AS "newest", c.floor AS "floor", c.dropped_serial AS "dropped",
         (SELECT g.id FROM ${schema}.hilo_grants g
-         WHERE g.database = c.database AND g.tag = c.tag AND g.serial = k."serial") AS "grant"
-      FROM ${serial} CROSS JOIN ${schema}.hilo_counters c
-      WHERE c.database = k."database" AND c.tag = k."collection"`,
+         WHERE g.database = c.database AND g.collection = c.collection
+           AND g.serial = k."serial") AS "grant"
+      FROM ${serial} CROSS JOIN ${schema}.hilo_collections c
+      WHERE c.database = k."database" AND c.collection = k."collection"`,
     series: finding(dialect, SERIES, ['grant'], { isLocked }),
     seriesOf: finding(dialect, SERIES, ['database', 'collection'], { isLocked }),
     seriesNamed: finding(dialect, SERIES, ['database', 'collection', 'nameKey']),

@@ -94,7 +94,7 @@ export function runWork<T>(run: Run, { begins, reads, step }: Work<T>): T {
 
 type Field<Row> = keyof Row & string
 
-/** The columns as fields of a row: `t.tag AS "collection", …`. */
+/** The columns as fields of a row: `t.high_water AS "highWater", …`. */
 export const selected = <Row>(table: Table<Row>): string => fieldsFrom(columnsOf(table))
 
 /** The same without the lists, which may be long. */

@@ -41,26 +41,26 @@ const STEP = 1_000
 function textsIn({ schema }: Naming) {
   const series = `SELECT ${selected(SERIES)} FROM ${schema}.hilo_series t`
   return {
-    status: `SELECT ${selectedShort(COLLECTIONS)} FROM ${schema}.hilo_counters t
-      WHERE t.dropped_at IS NULL ORDER BY t.database, t.tag`,
+    status: `SELECT ${selectedShort(COLLECTIONS)} FROM ${schema}.hilo_collections t
+      WHERE t.dropped_at IS NULL ORDER BY t.database, t.collection`,
     // Numbers above 2^53-1 are not exact: 1,000 collections may have as many free.
     free: `SELECT coalesce(sum(CAST(free_count AS DOUBLE PRECISION)), 0) AS "count"
-      FROM ${schema}.hilo_counters WHERE free_count > 0`,
-    collectionNames: `SELECT database AS "database", tag AS "collection"
-      FROM ${schema}.hilo_counters ORDER BY database, tag`,
+      FROM ${schema}.hilo_collections WHERE free_count > 0`,
+    collectionNames: `SELECT database AS "database", collection AS "collection"
+      FROM ${schema}.hilo_collections ORDER BY database, collection`,
     identityNames: `SELECT database AS "database", name AS "name"
       FROM ${schema}.hilo_identities ORDER BY database, name`,
     identitiesOf: `SELECT database AS "database", name AS "name" FROM ${schema}.hilo_identities
       WHERE database = $1 AND dropped_at IS NULL ORDER BY name`,
     // The index of serials leads to the grants of one collection.
     covering: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
-      WHERE t.database = $1 AND t.tag = $2 AND t.low <= $3 AND t.first_high >= $3
+      WHERE t.database = $1 AND t.collection = $2 AND t.low <= $3 AND t.first_high >= $3
       ORDER BY t.serial DESC LIMIT 10`,
-    seriesOf: `${series} WHERE t.database = $1 AND (t.tag, t.letter) > ($2, $3)
-      ORDER BY t.tag, t.letter LIMIT $4`,
-    seriesAt: `${series} WHERE t.database = $1 AND t.tag = $2 AND t.name_key = $3`,
+    seriesOf: `${series} WHERE t.database = $1 AND (t.collection, t.letter) > ($2, $3)
+      ORDER BY t.collection, t.letter LIMIT $4`,
+    seriesAt: `${series} WHERE t.database = $1 AND t.collection = $2 AND t.name_key = $3`,
     handedOver: `${series}
-      WHERE t.database = $1 AND t.tag = $2 AND t.hand_overs <> '[]' ORDER BY t.letter`,
+      WHERE t.database = $1 AND t.collection = $2 AND t.hand_overs <> '[]' ORDER BY t.letter`,
     seriesCount: `SELECT count(*) AS "count" FROM ${schema}.hilo_series t WHERE t.database = $1`,
     openSeriesCount: `SELECT count(*) AS "count" FROM ${schema}.hilo_series t
       JOIN ${schema}.hilo_grants g ON g.id = t.grant_id
@@ -74,30 +74,31 @@ function textsIn({ schema }: Naming) {
      * those that stay.
      */
     droppings: [
-      dropping(schema, 'hilo_grants', 'id', 'hilo_counters', 'tag'),
-      dropping(schema, 'hilo_tombstones', 'id', 'hilo_counters', 'tag'),
+      dropping(schema, 'hilo_grants', 'id', 'hilo_collections', 'collection'),
+      dropping(schema, 'hilo_tombstones', 'id', 'hilo_collections', 'collection'),
       dropping(schema, 'hilo_identity_claims', 'database, name, claim', 'hilo_identities', 'name'),
       // The series stays, so that its name is given to nobody else. `|` as in `lettersOf`.
       `UPDATE ${schema}.hilo_series SET device = '', hand_overs = '[]',
         closed_by = CASE WHEN closed_by IS NULL THEN NULL ELSE '' END,
         reason = CASE WHEN reason IS NULL THEN NULL ELSE '' END
         WHERE grant_id IN (
-          SELECT t.grant_id FROM ${schema}.hilo_counters n
-          JOIN ${schema}.hilo_series t ON t.database = n.database AND t.tag || '|' = n.tag
+          SELECT t.grant_id FROM ${schema}.hilo_collections n
+          JOIN ${schema}.hilo_series t
+            ON t.database = n.database AND t.collection || '|' = n.collection
           WHERE n.dropped_at IS NOT NULL AND (t.device <> '' OR t.closed_by <> ''
             OR t.reason <> '' OR t.hand_overs <> '[]')
           LIMIT ${STEP}) RETURNING 1 AS "dropped"`,
     ],
     /** Stored answers to requests from before `$1`. */
     prunings: [
-      pruning(schema, 'hilo_returns', 'database, tag, range_end, range_last', 'returned_at'),
+      pruning(schema, 'hilo_returns', 'database, collection, range_end, range_last', 'returned_at'),
       pruning(schema, 'hilo_identity_claims', 'database, name, claim', 'claimed_at'),
     ],
   }
 }
 
 function oldGrants(schema: string, condition: string, before: string): string {
-  return `SELECT id AS "id", database AS "database", tag AS "collection"
+  return `SELECT id AS "id", database AS "database", collection AS "collection"
     FROM ${schema}.hilo_grants
     WHERE ${condition} AND heard_at < ${before} ORDER BY heard_at LIMIT ${STEP / 2}`
 }

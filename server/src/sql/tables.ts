@@ -33,10 +33,10 @@ export interface Table<Row> {
 }
 
 export const COLLECTIONS: Table<CollectionRow> = {
-  name: 'hilo_counters',
+  name: 'hilo_collections',
   columns: {
     database: ['database', 'text', 'key'],
-    collection: ['tag', 'text', 'key'],
+    collection: ['collection', 'text', 'key'],
     max: ['max', 'count', 'changes'],
     highWater: ['high_water', 'count', 'changes'],
     floor: ['floor', 'count', 'changes'],
@@ -53,7 +53,7 @@ export const COLLECTIONS: Table<CollectionRow> = {
     droppedAt: ['dropped_at', 'number?', 'changes'],
     droppedSerial: ['dropped_serial', 'count', 'changes'],
   },
-  indexes: { hilo_counters_free: '(free_count) WHERE free_count > 0' },
+  indexes: { hilo_collections_free: '(free_count) WHERE free_count > 0' },
 }
 
 /** How many collections and identities a database has that were not dropped. */
@@ -77,7 +77,7 @@ export const GRANTS: Table<GrantRow> = {
   columns: {
     id: ['id', 'text', 'key'],
     database: ['database', 'text', 'fixed'],
-    collection: ['tag', 'text', 'fixed'],
+    collection: ['collection', 'text', 'fixed'],
     claim: ['claim', 'text?', 'fixed'],
     claimedBy: ['claimed_by', 'text?', 'fixed'],
     device: ['device', 'text', 'fixed'],
@@ -98,7 +98,7 @@ export const GRANTS: Table<GrantRow> = {
     ['database', 'collection', 'serial'],
   ],
   indexes: {
-    hilo_grants_held: '(database, tag, low) WHERE high >= low',
+    hilo_grants_held: '(database, collection, low) WHERE high >= low',
     hilo_grants_done: '(heard_at) WHERE issued >= high',
     hilo_grants_open: '(heard_at) WHERE issued < high',
   },
@@ -110,7 +110,7 @@ export const TOMBSTONES: Table<Tombstone> = {
   columns: {
     id: ['id', 'text', 'key'],
     database: ['database', 'text', 'fixed'],
-    collection: ['tag', 'text', 'fixed'],
+    collection: ['collection', 'text', 'fixed'],
     high: ['high', 'count', 'fixed'],
     serial: ['serial', 'count', 'fixed'],
     tokenVersion: ['token_version', 'number', 'changes'],
@@ -123,7 +123,7 @@ export const RETURNS: Table<ReturnRow> = {
   name: 'hilo_returns',
   columns: {
     database: ['database', 'text', 'key'],
-    collection: ['tag', 'text', 'key'],
+    collection: ['collection', 'text', 'key'],
     end: ['range_end', 'count', 'key'],
     last: ['range_last', 'count', 'key'],
     returnedAt: ['returned_at', 'number', 'fixed'],
@@ -162,7 +162,7 @@ export const SERIES: Table<SeriesRow> = {
   columns: {
     grant: ['grant_id', 'text', 'key'],
     database: ['database', 'text', 'fixed'],
-    collection: ['tag', 'text', 'fixed'],
+    collection: ['collection', 'text', 'fixed'],
     letter: ['letter', 'count', 'fixed'],
     name: ['name', 'text', 'fixed'],
     nameKey: ['name_key', 'text', 'fixed'],

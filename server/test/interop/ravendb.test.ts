@@ -20,7 +20,7 @@ import {
 } from '../../../test/support/ravendb.js'
 import { openLedger, serve } from '../../src/index.js'
 import { startWorkerd } from '../addons/durable-object/workerd.js'
-import { unlessWorkerd, WORKERD } from '../addons/durable-object/workerd-program.js'
+import { hasWorkerd, unlessWorkerd } from '../addons/durable-object/workerd-program.js'
 import { newFolder } from '../folders.js'
 import { grantOf, newId } from '../ledger-bench.js'
 import { ravenJava, ravenPython } from './peers.js'
@@ -152,7 +152,7 @@ async function startInWorkerd() {
 describe.each([
   [`RavenDB${unlessRaven}`, ravenMissing !== undefined, async () => raven],
   ['our server', false, startOurs],
-  [`a Durable Object${unlessWorkerd}`, WORKERD === undefined, startInWorkerd],
+  [`a Durable Object${unlessWorkerd}`, !hasWorkerd, startInWorkerd],
 ])('%s', (_, isMissing, start) => {
   describe.each(CLIENTS)('$title', ({ peer, store }) => {
     test.skipIf(isMissing || (peer && !isInstalled(peer)))(

@@ -158,7 +158,12 @@ export async function refuseStandby(query: Query): Promise<void> {
 
 /** In the order in which running servers lock them, so that they and an upgrade do not deadlock. */
 async function lockTables(query: Query, ledger: string): Promise<void> {
-  for (const table of ['hilo_counters', 'hilo_identities', 'hilo_grants', 'hilo_identity_claims'])
+  for (const table of [
+    'hilo_collections',
+    'hilo_identities',
+    'hilo_grants',
+    'hilo_identity_claims',
+  ])
     await query(`LOCK TABLE ${ledger}.${table} IN ACCESS EXCLUSIVE MODE`)
 }
 

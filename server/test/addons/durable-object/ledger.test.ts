@@ -8,9 +8,9 @@ import { editing } from '../../ledger-bench.js'
 import { describeLedger } from '../../ledger-contract.js'
 import type { LedgerCall } from './ledger-worker.js'
 import { startWorkerd, type Workerd } from './workerd.js'
-import { unlessWorkerd, WORKERD } from './workerd-program.js'
+import { hasWorkerd, unlessWorkerd } from './workerd-program.js'
 
-describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
+describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
   let workerd: Promise<Workerd> | undefined
 
   async function call(of: LedgerCall, listeners: ((database: string) => void)[] = []) {

@@ -6,7 +6,7 @@ import { overlaps, seededRandom, startDevices, TAGS } from '../../devices.js'
 import { json } from '../../handlers.js'
 import { runCli } from '../../run-cli.js'
 import { startWorkerd, type Workerd, type WorkerdOptions } from './workerd.js'
-import { unlessWorkerd, WORKERD } from './workerd-program.js'
+import { hasWorkerd, unlessWorkerd } from './workerd-program.js'
 
 const KILLS = sizeOf('KILLS')
 const TIMEOUT = 60_000 + KILLS * 20_000
@@ -36,7 +36,7 @@ const objectsIn = ({ disk }: Workerd): string[] =>
     /[\da-f]{64}\.sqlite$/.test(name),
   )
 
-describe.skipIf(!WORKERD)(`in workerd${unlessWorkerd}`, () => {
+describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
   test('each listed database has its numbers, and no other name makes an object', async () => {
     const workerd = await start({ options: { databases: ['Shop', 'Depot'] } })
     const { url } = workerd

@@ -2,13 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { build } from 'rolldown'
 import { atFileEnd } from '../../../../test/support/file-end.js'
 import { newFolder } from '../../folders.js'
-import { WORKERD } from './workerd-program.js'
 
 const bundles = new Map<string, Promise<string>>()
 
@@ -113,7 +113,7 @@ export async function startWorkerd(
   if (!existsSync(bundle)) writeFileSync(bundle, await bundleOf(source))
   mkdirSync(join(folder, 'disk'), { recursive: true })
   writeFileSync(join(folder, 'config.capnp'), configOf(folder, given))
-  const [program, ...args] = [...under, WORKERD!, 'serve', '--control-fd=3']
+  const [program, ...args] = [...under, programOf(), 'serve', '--control-fd=3']
   const child = spawn(program!, [...args, join(folder, 'config.capnp')], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
@@ -136,6 +136,12 @@ export async function startWorkerd(
     output: () => printed,
     kill: () => killed(child),
   }
+}
+
+/** It has no types. */
+function programOf(): string {
+  const require = createRequire(import.meta.url)
+  return require('workerd').default
 }
 
 async function killed(child: ChildProcess): Promise<void> {

@@ -153,7 +153,7 @@ test('what came back is told apart from it, also by the next server', async () =
   const { plain, withId, take, ledger, sql } = await open()
   const { low, high, token } = await take({ id: newId() })
   await ledger.giveBack({ ...KEY, end: high, last: low - 1, token, at: 0 })
-  expect(await sql('SELECT free, fresh FROM hilo_counters')).toEqual([
+  expect(await sql('SELECT free, fresh FROM hilo_collections')).toEqual([
     { free: '[[1,32]]', fresh: '[[33,1000]]' },
   ])
   expect(await plain()).toEqual([33, 64])
@@ -163,13 +163,13 @@ test('after a restore nothing is granted below what the client saw', async () =>
   const { plain, sql } = await open()
   await plain()
   await sql(
-    `CREATE TABLE counters AS SELECT * FROM hilo_counters;
+    `CREATE TABLE counters AS SELECT * FROM hilo_collections;
      CREATE TABLE grants AS SELECT * FROM hilo_grants`,
   )
   expect(await plain()).toEqual([33, 64])
   expect(await plain()).toEqual([65, 96])
   await sql(
-    `DELETE FROM hilo_counters; INSERT INTO hilo_counters SELECT * FROM counters;
+    `DELETE FROM hilo_collections; INSERT INTO hilo_collections SELECT * FROM counters;
      DELETE FROM hilo_grants; INSERT INTO hilo_grants SELECT * FROM grants`,
   )
   expect(await plain({ lastMax: 96 })).toEqual([97, 128])

@@ -45,10 +45,10 @@ function accounted(data: string, tag: string): Span[] {
   const db = new DatabaseSync(join(data, 'hilo.db'))
   const all = <Row>(sql: string) => db.prepare(sql).all(tag) as Row[]
   const grants = all<{ low: number; high: number }>(
-    'SELECT low, high FROM hilo_grants WHERE tag = ? AND high >= low',
+    'SELECT low, high FROM hilo_grants WHERE collection = ? AND high >= low',
   )
   const stocks = all<{ free: string; fresh: string }>(
-    'SELECT free, fresh FROM hilo_counters WHERE tag = ?',
+    'SELECT free, fresh FROM hilo_collections WHERE collection = ?',
   )
   const devices = all<{ state: string }>(
     `SELECT state FROM hilo_devices WHERE key = '["root","shop","' || ? || '/"]'`,
@@ -103,7 +103,9 @@ test('a killed root, and killed regions', { timeout: 60_000 + KILLS * 20_000 }, 
     const here = regions.flatMap(({ data }) => accounted(data, tag))
     expect(overlaps(here.map(([low, high]) => ({ low, high })))).toEqual([])
     const db = new DatabaseSync(join(root.data, 'hilo.db'))
-    const [row] = db.prepare('SELECT max, free FROM hilo_counters WHERE tag = ?').all(tag) as {
+    const [row] = db
+      .prepare('SELECT max, free FROM hilo_collections WHERE collection = ?')
+      .all(tag) as {
       max: number
       free: string
     }[]

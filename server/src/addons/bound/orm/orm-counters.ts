@@ -157,8 +157,8 @@ export async function highWaterOf(
 ): Promise<number> {
   if (ledger === undefined) return 0
   const [row] = await query<{ highWater: number }>(
-    `SELECT high_water AS "highWater" FROM ${ledger}.hilo_counters
-     WHERE database = $1 AND tag = $2`,
+    `SELECT high_water AS "highWater" FROM ${ledger}.hilo_collections
+     WHERE database = $1 AND collection = $2`,
     [database.toLowerCase(), collection.toLowerCase()],
   )
   return row?.highWater ?? 0
@@ -176,17 +176,17 @@ export async function forgetStock(
 ): Promise<void> {
   const key = [database.toLowerCase(), collection.toLowerCase()]
   const [row] = await query<{ free: string; fresh: string }>(
-    `SELECT free, fresh FROM ${ledger}.hilo_counters
-     WHERE database = $1 AND tag = $2 FOR UPDATE`,
+    `SELECT free, fresh FROM ${ledger}.hilo_collections
+     WHERE database = $1 AND collection = $2 FOR UPDATE`,
     key,
   )
   if (!row) return
   // guard: H20 what the table’s own counter made is granted to nobody
   const rest = (spans: string) => writeSpans(above(Number(id), readSpans(spans)))
   await query(
-    `UPDATE ${ledger}.hilo_counters SET free = $3, fresh = $4, version = version + 1,
+    `UPDATE ${ledger}.hilo_collections SET free = $3, fresh = $4, version = version + 1,
        max = greatest(max, $5), high_water = greatest(high_water, $5), floor = greatest(floor, $5)
-     WHERE database = $1 AND tag = $2`,
+     WHERE database = $1 AND collection = $2`,
     [...key, rest(row.free), rest(row.fresh), id],
   )
 }
