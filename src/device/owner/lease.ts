@@ -54,8 +54,9 @@ export function lease(
  */
 export function kept(
   { ranges, isPlain }: DeviceState,
-  { keep, isHeard }: Pick<Surroundings, 'keep' | 'isHeard'>,
+  { reserve, keep, isHeard }: Pick<Surroundings, 'reserve' | 'keep' | 'isHeard'>,
 ): number {
   const mayGoBack = isHeard || ranges.every(({ token }) => token !== undefined)
-  return mayGoBack && !(isPlain && keep > 0) ? keep : Number.POSITIVE_INFINITY
+  const isForNextPage = isPlain && reserve > 0 && keep > 0
+  return mayGoBack && !isForNextPage ? keep : Number.POSITIVE_INFINITY
 }

@@ -33,6 +33,8 @@ describe('what stays', () => {
     const plain = holding(64, { isPlain: true })
     expect(kept(plain, { ...around, keep: 1 })).toBe(Number.POSITIVE_INFINITY)
     expect(kept(plain, { ...around, keep: 0 })).toBe(0)
+    expect(kept(plain, { ...around, reserve: 0, keep: 36 })).toBe(36)
+    expect(kept(plain, { ...around, reserve: 1, keep: 36 })).toBe(Number.POSITIVE_INFINITY)
   })
 })
 
