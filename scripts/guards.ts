@@ -511,7 +511,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H34 a ledger follows another one in the step that raises its floors above',
     'server/ledger/rules',
-    'follows: []',
+    '...{}',
   ),
   guard('H34 a region between two roots grants nothing', 'server/addons/region/region'),
   guard('H34 a device that had a series of another ledger is given none', 'server/series-routes'),
@@ -799,14 +799,15 @@ export const GUARDS: Guard[] = [
   guard(
     'H20 who raises the floor of letters has lost series, and lists those that exist',
     'server/ledger/rules',
-    'const listings: ReturnType<typeof restoredAgain>[] = []',
+    'const databases: ReturnType<typeof restoredAgain>[] = []',
   ),
-  guard(
-    'H20 after a restore a person lists which series exist',
-    'server/ledger/rules',
-    'listings: []',
-  ),
+  guard('H20 after a restore a person lists which series exist', 'server/ledger/rules', '...{}'),
   guard('H28 a number that was heard of is in no range that is given later', 'server/ledger/rules'),
+  guard(
+    'H28 a range is compared with those that were given meanwhile, too',
+    'server/ledger/rules',
+    change('versionOfLetters(rows, asked) === before', 'true'),
+  ),
   guard(
     'H28 a range makes no number below one of the device that had the series before',
     'addons/consecutive/hand-over',

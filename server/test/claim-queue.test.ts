@@ -57,7 +57,8 @@ const tokens = (outcomes: (ClaimOutcome | FailedClaim)[]) =>
   outcomes.map((outcome) =>
     'grant' in outcome ? outcome.grant.token : 'failure' in outcome && outcome.failure,
   )
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+/** The queue takes a turn of the event loop before each commit; it begins with this one. */
+const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
 test('claims that arrive together or during a commit share one; each has its outcome', async () => {
   const { commits, sizes, queue } = newQueue()

@@ -185,3 +185,69 @@ test('on PostgreSQL', async () => {
   watchPostgres((text) => seen.push(text))
   expect(await costsOf(ask, seen)).toEqual(IN_POSTGRES)
 })
+
+const THIEF = 'the-token-that-was-stolen'
+const TILLS = Array.from({ length: 40 }, (_, i) => `the-token-of-another-till-${i}`)
+
+/** The most commits for which any of forty claims at once waits: alone, and beside one token. */
+async function waitedFor(options: LedgerOptions, watch: (saw: (text: string) => void) => void) {
+  // Its budget is no help, nor its share of the places: only the turns are.
+  const large = { rowsPerHour: 2 ** 40, requestsPerHour: 2 ** 40, waiting: 1_000_000 }
+  const { ask } = await newHandler(
+    { databases: ['Shop'], tokens: [THIEF, ...TILLS], limits: large },
+    options,
+  )
+  const as = (token: string, path: string, init: RequestInit) =>
+    ask(path, { ...init, headers: { ...init.headers, Authorization: `Bearer ${token}` } })
+  let commits = 0
+  watch((text) => {
+    if (text === 'COMMIT') commits++
+  })
+  const othersClaim = async () => {
+    const before = commits
+    const waits = TILLS.map(async (token) => {
+      expect((await as(token, `${ROOT}/next`, claimOf(['orders']))).status).toBe(201)
+      return commits - before
+    })
+    return Math.max(...(await Promise.all(waits)))
+  }
+  const many = Array.from({ length: 100 }, () => 'orders')
+  const stolen = await Promise.all(
+    many.map(async (tag) => (await as(THIEF, `${ROOT}/next`, claimOf([tag]))).body.collections[0]),
+  )
+  await othersClaim()
+  const alone = await othersClaim()
+
+  let isOver = false
+  let answered = 0
+  let attacked = () => {}
+  const isAttacked = new Promise<void>((resolve) => {
+    attacked = resolve
+  })
+  // From 64 connections, each time with the most tokens that a request may show.
+  const attack = times(64, async () => {
+    while (!isOver) {
+      const { status } = await as(THIEF, `${ROOT}/checkin`, checkInOf(stolen))
+      expect([200, 429]).toContain(status)
+      if (status === 200 && ++answered > 3) attacked()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })
+  await isAttacked
+  const beside = await othersClaim()
+  isOver = true
+  await attack
+  return { alone, beside }
+}
+
+test.each([
+  ['SQLite', async () => ({ dataDir: newFolder() })],
+  ['PostgreSQL', async () => ({ databaseUrl: await newDatabase({ hasPath: true }) })],
+])('on %s, a claim beside a token that sends all it can waits for 3 commits', async (_, place) => {
+  const options: LedgerOptions = await place()
+  const { alone, beside } = await waitedFor(options, (saw) =>
+    options.dataDir ? watchSqlite(options.dataDir, saw) : watchPostgres(saw),
+  )
+  expect(alone).toBe(1)
+  expect(beside).toBeLessThanOrEqual(3)
+})

@@ -222,15 +222,15 @@ function saved(server: Server, changes: RowChanges): Server {
     if (other) throw grantedBefore(row, row, other, other.high)
     return row
   })
-  const { prunedGrants = [], newTombstones = [], tombstones = [] } = changes
-  const rested = new Map(tombstones.map((row) => [row.id, row]))
+  const { prunedGrants = [], tombstones = [] } = changes
+  const rested = new Map([...server.tombstones, ...tombstones].map((row) => [row.id, row]))
   const changed = new Map(grants.map((grant) => [grant.id, grant]))
   const { binding: _, ...collection } = {
     binding: undefined,
     ...(collections[0] ?? server.collection),
   }
   return {
-    database: databaseIn(withDatabases(rowsOf(server, {}), changes), KEY.database),
+    database: databaseIn(withDatabases(rowsOf(server, {}), changes.databases), KEY.database),
     collection,
     grants: [
       ...server.grants
@@ -238,7 +238,7 @@ function saved(server: Server, changes: RowChanges): Server {
         .map((grant) => changed.get(grant.id) ?? grant),
       ...newGrants,
     ],
-    tombstones: [...server.tombstones.map((row) => rested.get(row.id) ?? row), ...newTombstones],
+    tombstones: [...rested.values()],
     returns: [...server.returns, ...returns],
   }
 }

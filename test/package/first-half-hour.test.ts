@@ -3,14 +3,11 @@
  * folder, with both packages as they are published. Only with `CI=true`, because it fetches whole
  * frameworks.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
 import { openBrowser } from '../browser/browser.js'
 import { isFull } from '../support/sizes.js'
 import { newOrder } from './new-order.js'
-import { REPOSITORY } from './packed.js'
 import { Reader, type Step, stepsOf } from './reader.js'
 import { newFolder } from './shop.js'
 
@@ -36,25 +33,14 @@ describe.runIf(isFull)('in an empty folder, as the documentation says', () => {
     await staysOffline(reader, 'npm run dev')
   })
 
-  test('Next', { timeout: PATIENCE }, async () => {
-    const steps = stepsOf('docs/bundlers.md', '## Next', '## ')
-    const at = steps.findIndex((step) => step.kind === 'command' && /next build/.test(step.text))
-    const reader = await newReader(steps.slice(0, at))
-    // The template's layout fetches fonts from another site while it builds.
-    const layout = join(REPOSITORY, 'test/package/apps/next/app/layout.tsx')
-    writeFileSync(reader.path('app/layout.tsx'), readFileSync(layout))
-    const [build, ...others] = steps.slice(at)
-    await reader.take(build!)
-    expect(existsSync(reader.path('hilo-data'))).toBe(false)
-    for (const step of others) await reader.take(step)
-    const { url } = reader.running.get('HILO_OPEN=true npx next start')!
-    const site = await openAppSite({ backend: url, csp: "worker-src 'self'" })
-    // The package is imported on Next's server, too.
-    expect(await (await fetch(site.url)).text()).toContain('HiloError')
+  test('plain HTML', { timeout: PATIENCE }, async () => {
+    const reader = await newReader(stepsOf('docs/bundlers.md', '## No bundler', '## '))
+    const { url, kill } = reader.running.get('node server.mjs')!
     const tab = await (await openBrowser('chromium')).newPage()
-    await tab.goto(site.url)
+    await tab.goto(url)
     expect(await newOrder(tab)).toBe('orders/1-A')
-    expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
+    await kill()
+    expect(await newOrder(tab)).toBe('orders/2-A')
   })
 
   test('Angular', { timeout: PATIENCE }, async () => {

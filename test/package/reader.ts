@@ -12,11 +12,8 @@ import { newestNode } from '../processes/runtimes.js'
 import { freePort } from '../support/free-port.js'
 import { type Packed, REPOSITORY } from './packed.js'
 
-/** What a reader does: types a command, writes a file, or adds a line to one. */
-export type Step =
-  | { kind: 'command'; text: string }
-  | { kind: 'file'; path: string; text: string }
-  | { kind: 'line'; path: string; text: string }
+/** What a reader does: types a command, or writes a file. */
+export type Step = { kind: 'command'; text: string } | { kind: 'file'; path: string; text: string }
 
 /** The text above a block says which file it is. */
 export function stepsOf(page: string, heading: string, end: string): Step[] {
@@ -33,13 +30,13 @@ export function stepsOf(page: string, heading: string, end: string): Step[] {
     const above = lines.slice(Math.max(0, line - 5), line - 2).join(' ')
     const [, path] = /`([^`]+)`:\s*$/.exec(above) ?? []
     if (!path) return []
-    return [{ kind: above.includes('Add one line to') ? 'line' : 'file', path, text }]
+    return [{ kind: 'file', path, text }]
   })
 }
 
 /** Commands that go on running. */
 const SERVER =
-  /^(\w+=\S+ )?(npx (offline-hilo-server$|next start|ng serve|wrangler dev)|npm (start|run dev))/
+  /^(\w+=\S+ )?(npx (offline-hilo-server$|ng serve|wrangler dev)|npm (start|run dev)|node server)/
 
 type Both = Record<'browser' | 'server', Packed>
 
@@ -61,6 +58,7 @@ export class Reader {
       // What a test runner sets changes what tools do.
       NODE_ENV: undefined,
       VITEST: undefined,
+      TEST: undefined,
       CI: undefined,
       PATH: [dirname(newestNode()), process.env.PATH].join(delimiter),
       HILO_PORT: String(port),
@@ -87,10 +85,6 @@ export class Reader {
   async take(step: Step): Promise<void> {
     if (step.kind === 'command') return this.type(step.text)
     const file = this.path(step.path)
-    if (step.kind === 'line') {
-      const before = readFileSync(file, 'utf8')
-      return writeFileSync(file, before.replace(/: NextConfig = \{\n/, `$&${step.text}\n`))
-    }
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, step.text.replace(/127\.0\.0\.1:8080/, `127.0.0.1:${this.#port}`))
   }
@@ -104,7 +98,7 @@ export class Reader {
 
   async #start(command: string): Promise<void> {
     // The servers have theirs from the environment.
-    const isServer = /offline-hilo-server|^npm start/.test(command)
+    const isServer = /offline-hilo-server|^npm start|^node server/.test(command)
     // The same one each time: a page stays where it is.
     const port = command.includes('wrangler') ? this.#port : 0
     const portFlag = isServer ? '' : `${command.startsWith('npm') ? ' --' : ''} --port ${port}`

@@ -5,10 +5,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
+import { openAppSite } from '../browser/app-site.js'
 import { openBrowser } from '../browser/browser.js'
 import { REPOSITORY } from './packed.js'
 import { Reader, type Step, stepsOf } from './reader.js'
-import { leftOut, newFolder, staysOffline } from './shop.js'
+import { leftOut, newFolder, order, staysOffline } from './shop.js'
 
 /** Whole frameworks are fetched and built, on a busy machine. */
 const PATIENCE = 1_200_000
@@ -21,7 +22,9 @@ const TUTORIAL = stepsOf('docs/tutorial.md', '## 1. The folder', '## 7').filter(
 const PARTS = [
   { heading: '## React', end: '## Vue', folder: '' },
   { heading: '## Vue', end: '## SvelteKit', folder: '' },
-  { heading: '## SvelteKit', end: '## webpack', folder: 'src/lib/' },
+  { heading: '## SvelteKit', end: '## Nuxt', folder: 'src/lib/' },
+  { heading: '## Nuxt', end: '## Next', folder: 'app/' },
+  { heading: '## Next', end: '## webpack', folder: 'app/' },
   { heading: '## webpack', end: '## ', folder: '' },
 ]
 
@@ -38,7 +41,15 @@ test.runIf(leftOut === '').each(PARTS)(
     const at = steps.findIndex((step) => step.kind === 'file' && step.path !== 'package.json')
     for (const step of [...steps.slice(0, at), ...taken(heading, end, folder), ...steps.slice(at)])
       await reader.take(step)
-    await staysOffline(reader, await (await openBrowser('chromium')).newPage())
+    const browser = await openBrowser('chromium')
+    await staysOffline(reader, await browser.newPage())
+    // The bundler found the HiLo worker: only a script of its own claims, and not the page.
+    const { url: backend } = reader.running.get('npm start')!
+    const site = await openAppSite({ backend, csp: "worker-src 'self'" })
+    const tab = await browser.newPage()
+    await tab.goto(site.url)
+    await order(tab, 'Barbara')
+    expect([...new Set(site.claimants)]).toEqual([expect.stringMatching(/\.js$/)])
   },
 )
 
@@ -50,9 +61,13 @@ function taken(heading: string, end: string, folder: string): Step[] {
   const [, list = ''] =
     /files are the tutorial's[^:]*:([^.]*(?:\.(?! )[^.]*)*)\. /.exec(part.replaceAll('\n', ' ')) ??
     []
-  return [...list.matchAll(/`([^`]+)`/g)].map(([, path]) => {
-    const file = TUTORIAL.find((each) => each.path === path || each.path === `src/${path}`)
-    if (!file) throw new Error(`The tutorial has no ${path}.`)
-    return { ...file, path: folder + path }
+  const [, app = '', other] = /So\sis\s`([^`]+)` of \[(\w+)\]/.exec(part) ?? []
+  const files = [...TUTORIAL, ...(other ? stepsOf(PAGE, `## ${other}`, '## ') : [])]
+  return [...list.matchAll(/`([^`]+)`/g), ...(app ? [[app, app]] : [])].map(([, path]) => {
+    const file = files.find(
+      (each) => each.kind === 'file' && (each.path === path || each.path === `src/${path}`),
+    )
+    if (!file) throw new Error(`There is no ${path}.`)
+    return { ...file, path: `${folder}${path}` }
   })
 }

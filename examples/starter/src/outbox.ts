@@ -1,9 +1,9 @@
 import { db } from './db'
 
 /** Sends what waits, the oldest first. Rejects when the API cannot be reached. */
-function sendOutbox(): Promise<void> {
+async function sendOutbox(): Promise<void> {
   // One tab at a time.
-  return navigator.locks.request('outbox', async () => {
+  await navigator.locks.request('outbox', async () => {
     for (const { place, order, refused } of await db.outbox.orderBy('place').toArray()) {
       if (refused) continue
       const answer = await fetch('/api/orders', {

@@ -106,10 +106,12 @@ class Queue<Claim, Outcome> {
 
   async #run(): Promise<void> {
     this.#isRunning = true
-    // Waits one turn of the event loop, so that requests which arrived together share a commit,
-    // also when the ledger commits synchronously.
-    await new Promise((resolve) => setImmediate(resolve))
-    while (this.#requests.length > 0) await this.#commit(this.#nextBatch())
+    while (this.#requests.length > 0) {
+      // Waits one turn of the event loop, so that requests which arrived together share a commit,
+      // and new ones come between two commits, also when the ledger commits synchronously.
+      await new Promise((resolve) => setImmediate(resolve))
+      await this.#commit(this.#nextBatch())
+    }
     this.#isRunning = false
     this.#onEmpty()
   }

@@ -93,7 +93,7 @@ export function checkIn(
     answer: results,
     changes: {
       ...changedTokenRows(progress),
-      restored: provenBy(rows, [request], bound),
+      databases: provenBy(rows, [request], bound),
       collections: changedCollections(rows, progress),
     },
   }

@@ -96,7 +96,7 @@ export function asksOfClaims(
   )
   if (ofCounters.length === 0) return []
   const read = claims.map((claim) => readClaimTokens(claim, tokens))
-  const after = withDatabases(rows, { restored: provenBy(rows, read, bound) })
+  const after = withDatabases(rows, provenBy(rows, read, bound))
   return [...grouped(ofCounters, keyText)].flatMap(([key, group]): CounterAsk[] => {
     const row = rows.collections.get(key)
     if (!row || isRestored(after, row.database)) return []
@@ -129,8 +129,8 @@ export function grantClaims(
   context: LedgerContext,
 ): StepResult<ClaimOutcome[]> {
   const read = new Map(claims.map((claim) => [claim, readClaimTokens(claim, context.tokens)]))
-  const restored = provenBy(rows, [...read.values()], context.bound)
-  const after = withDatabases(rows, { restored })
+  const databases = provenBy(rows, [...read.values()], context.bound)
+  const after = withDatabases(rows, databases)
   const step: Step = { rows, context, read, progress: newProgress(), outcomes: new Map() }
   const { progress, outcomes } = step
   const granted = new Map<string, NewGrant[]>()
@@ -164,7 +164,7 @@ export function grantClaims(
       ),
       newGrants: [...granted.values()].flat(),
       ...changedTokenRows(progress),
-      restored,
+      databases,
     },
   }
 }

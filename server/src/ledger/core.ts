@@ -15,7 +15,7 @@ import {
 import { type GrantTokens, grantTokens, newGrantId, type TokenContent } from './grant-token.js'
 import type { CollectionKey, IdentityKey, LedgerLimits } from './ledger.js'
 import { namesOf } from './name.js'
-import type { RowChanges, RowStore, Rows, Selection, Transaction } from './row-store.js'
+import type { DatabaseChange, RowStore, Rows, Selection, Transaction } from './row-store.js'
 import { type CollectionRow, type DatabaseRow, newDatabase, withFloor } from './rows.js'
 
 /** Tokens that a device shows to one database. */
@@ -80,13 +80,10 @@ export const provenBy = (
   rows: Rows,
   requests: readonly ShownTokens[],
   bound: BoundCollections,
-): string[] =>
-  distinct(
-    requests.filter((request) => provesOlderCopy(rows, request, bound)),
-    ({ database }) => database,
-  )
-    .map(({ database }) => database)
+): DatabaseChange[] =>
+  databasesOf(requests.filter((request) => provesOlderCopy(rows, request, bound)))
     .filter((database) => !isRestored(rows, database))
+    .map((database) => ({ database, isRestored: true, isDropped: false }))
 
 /** Does this database grant nothing? */
 export const isRestored = (rows: Rows, database: string): boolean =>
@@ -98,23 +95,12 @@ export const isUnlisted = (rows: Rows, database: string): boolean =>
   databaseIn(rows, database).isUnlisted
 
 /** The rows once a step's changes of databases are saved. */
-export function withDatabases(
-  rows: Rows,
-  { restored = [], floors = [] }: Pick<RowChanges, 'restored' | 'floors'>,
-): Rows {
-  if (restored.length + floors.length === 0) return rows
-  const changed = [
-    ...restored.map((name) => ({ ...databaseIn(rows, name), isRestored: true })),
-    ...floors.map((row) => ({
-      ...databaseIn(rows, row.database),
-      ...row,
-      isRestored: false,
-      isDropped: false,
-    })),
-  ]
-  const databases = new Map(rows.databases)
-  for (const row of changed) databases.set(row.database, row)
-  return { ...rows, databases }
+export function withDatabases(rows: Rows, changes: readonly DatabaseChange[] = []): Rows {
+  if (changes.length === 0) return rows
+  const changed = changes.map(
+    (change) => [change.database, { ...databaseIn(rows, change.database), ...change }] as const,
+  )
+  return { ...rows, databases: new Map([...rows.databases, ...changed]) }
 }
 
 /**
@@ -201,7 +187,7 @@ export function ledgerCore(
       step: (loaded, answers) => {
         const rows = withFloors(loaded, bound)
         const result = step(rows, answers)
-        const saved = 'changes' in result ? withDatabases(rows, result.changes) : rows
+        const saved = 'changes' in result ? withDatabases(rows, result.changes.databases) : rows
         after = databases.map((name) => databaseIn(saved, name))
         return result
       },

@@ -32,7 +32,7 @@ import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow, StoredHandOver } from './rows.js'
 
 /**
- * @param rows with all series of the collection
+ * @param rows with the open series of the device that gets it
  * @param id of the grant of the series that is handed over
  */
 export function handOver(
@@ -333,25 +333,10 @@ const toHandOver = ({ claim, numbers, link, closed, ...done }: StoredHandOver): 
 })
 
 /** What a person has stated. */
-export const statedOf = ({
-  from,
-  to,
-  period,
-  last,
-  heard,
-  by,
-  reason,
-  at,
-}: HandOver): HandOver => ({
-  from,
-  to,
-  period,
-  last,
-  heard,
-  by,
-  reason,
-  at,
-})
+export function statedOf(done: HandOver): HandOver {
+  const { from, to, period, last, heard, by, reason, at } = done
+  return { from, to, period, last, heard, by, reason, at }
+}
 
 export const rangesOf = ({ ranges }: SeriesRow): SeriesRange[] => JSON.parse(ranges)
 

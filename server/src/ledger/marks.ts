@@ -182,8 +182,8 @@ export function raiseFloor(
   const serial = Math.max(row.serial, rows.held.get(key)?.serial ?? 0)
   const raised = { ...withFloor(row, floor), serial }
   // guard: H20 who raises the floor of letters has lost series, and lists those that exist
-  const listings = isOfLetters(row.collection) ? [restoredAgain(rows, row.database)] : []
-  return { answer: raised.max, changes: { collections: [raised], listings } }
+  const databases = isOfLetters(row.collection) ? [restoredAgain(rows, row.database)] : []
+  return { answer: raised.max, changes: { collections: [raised], databases } }
 }
 
 /** From now on no name of a series and no range is given, until a person has listed them. */
@@ -273,13 +273,17 @@ export function raiseFloors(
     changes: {
       collections,
       identities,
-      floors: [{ database, floor, serial }],
-      // guard: H20 after a restore a person lists which series exist
-      listings: [restoredAgain(rows, database)],
-      ...(followed !== undefined && {
-        // guard: H34 a ledger follows another one in the step that raises its floors above
-        follows: [{ database, follows: { ...before.follows, [followed]: by } }],
-      }),
+      databases: [
+        {
+          ...{ database, floor, serial, isRestored: false, isDropped: false },
+          // guard: H20 after a restore a person lists which series exist
+          ...restoredAgain(rows, database),
+          ...(followed !== undefined && {
+            // guard: H34 a ledger follows another one in the step that raises its floors above
+            follows: { ...before.follows, [followed]: by },
+          }),
+        },
+      ],
     },
   }
 }

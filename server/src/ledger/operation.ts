@@ -125,7 +125,9 @@ function drop(rows: Rows, databases: readonly string[], at: number): StepResult<
         value: row.highWater,
         droppedAt: at,
       })),
-      dropped: databases.filter((name) => isRestored(rows, name)),
+      databases: databases
+        .filter((name) => isRestored(rows, name))
+        .map((database) => ({ database, isRestored: true, isDropped: true })),
     },
   }
 }

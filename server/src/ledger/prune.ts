@@ -31,7 +31,7 @@ export function prune(rows: Rows, pruning: Pruning): StepResult<number> {
     changes: {
       collections: [...collections.values()],
       prunedGrants: pruned.map(({ id }) => id),
-      newTombstones: pruned.filter(mayComeBack).map(toTombstone),
+      tombstones: pruned.filter(mayComeBack).map(toTombstone),
     },
   }
 }

@@ -123,11 +123,8 @@ export interface Selection {
   serials?: readonly SerialKey[]
   /** Ids of the grants of series. */
   series?: readonly string[]
-  /**
-   * All series of this collection, too. Where the collection that counts its letters is selected,
-   * none begins meanwhile.
-   */
-  seriesOf?: CollectionKey | undefined
+  /** Also those of this device that are not closed. */
+  seriesOpen?: CollectionKey & Pick<SeriesRow, 'device'>
   /** Also finds the series of this name. */
   seriesNamed?: SeriesNameKey | undefined
   /** A return without a token: the grant that it may be of, and whether it was honoured before. */
@@ -195,26 +192,20 @@ export interface RowChanges {
   grants?: readonly GrantRow[]
   /** Ids of grants that go. */
   prunedGrants?: readonly string[]
-  newTombstones?: readonly Tombstone[]
+  /** New ones, and those that have changed. */
   tombstones?: readonly Tombstone[]
   returns?: readonly ReturnRow[]
   identities?: readonly IdentityRow[]
   identityClaims?: readonly IdentityClaimRow[]
   /** New ones, and those that have changed. */
   series?: readonly SeriesRow[]
-  /** Databases that are older copies of themselves: from now on they grant nothing. */
-  restored?: readonly string[]
-  /** Of those, databases that are dropped. */
-  dropped?: readonly string[]
-  /** Floors that were raised: their databases grant again. */
-  floors?: readonly Pick<DatabaseRow, 'database' | 'floor' | 'serial'>[]
-  /** Databases that were restored, or whose series a person has listed since. */
-  listings?: readonly Pick<DatabaseRow, 'database' | 'restores' | 'isUnlisted'>[]
-  /** Ledgers that this one follows, all of a database. */
-  follows?: readonly Pick<DatabaseRow, 'database' | 'follows'>[]
+  databases?: readonly DatabaseChange[]
   /** A new secret of the grant tokens. */
   secret?: string
 }
+
+/** What changes of a database. Settings that are stored together change together. */
+export type DatabaseChange = Pick<DatabaseRow, 'database'> & Partial<DatabaseRow>
 
 export interface Usage {
   /** Collections, or identities, of each database that was asked about and has any. */

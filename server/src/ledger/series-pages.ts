@@ -21,30 +21,46 @@ interface Page {
 
 const FIRST: SeriesPlace = { collection: '', place: 0 }
 
-/** @param collection only of this one: `after` is in it */
 export async function readPage(
-  { readSeries }: Pick<RowStore, 'readSeries'>,
+  store: SeriesReader,
   database: string,
-  { after = FIRST, limit = MOST_LISTED, collection }: PageQuestion,
+  { limit = MOST_LISTED, ...from }: PageQuestion,
 ): Promise<Page> {
   const rows: SeriesRow[] = []
-  for (let at = after, length = 0; ; ) {
+  let length = 0
+  for await (const row of eachSeries(store, database, from)) {
+    // guard: H26 a page of series has an end
+    if (rows.length >= limit || length > MOST_CHARACTERS)
+      return { rows, next: placeOf(rows.at(-1)!) }
+    rows.push(row)
+    length += lengthOf(row)
+  }
+  return { rows }
+}
+
+/** Series of a database, of which few are in memory at a time. */
+export async function* eachSeries(
+  { readSeries }: SeriesReader,
+  database: string,
+  { after = FIRST, collection }: Pick<PageQuestion, 'after' | 'collection'> = {},
+): AsyncGenerator<SeriesRow> {
+  for (let at = after; ; ) {
     const some = await readSeries(database, at, AT_ONCE)
     for (const row of some) {
-      if (collection !== undefined && row.collection !== collection) return { rows }
-      // guard: H26 a page of series has an end
-      if (rows.length >= limit || length > MOST_CHARACTERS) return { rows, next: at }
-      rows.push(row)
-      length += lengthOf(row)
+      if (collection !== undefined && row.collection !== collection) return
+      yield row
       at = placeOf(row)
     }
-    if (some.length < AT_ONCE) return { rows }
+    if (some.length < AT_ONCE) return
   }
 }
+
+type SeriesReader = Pick<RowStore, 'readSeries'>
 
 interface PageQuestion {
   after?: SeriesPlace | undefined
   limit?: number | undefined
+  /** Only of this one: `after` is in it. */
   collection?: string | undefined
 }
 

@@ -24,17 +24,14 @@ import type {
   SeriesClosing,
   SeriesGift,
   SeriesOutcome,
-  SeriesPage,
-  SeriesPageQuestion,
-  SeriesPlace,
   SeriesRange,
   SeriesRegister,
   SeriesRenaming,
 } from './ledger.js'
-import type { Rows, Selection, StepResult } from './row-store.js'
+import type { RowStore, Rows, Selection, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
 import { checkInSeries, claimSeries, letterClaim, otherOf } from './series.js'
-import { readPage } from './series-pages.js'
+import { eachSeries, readPage } from './series-pages.js'
 import type { SharingCore } from './shared-commits.js'
 import { turns } from './turns.js'
 
@@ -60,11 +57,6 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
     if (grant === undefined) return undefined
     const row = await store.change({ select: { series: [grant] }, step })
     return row && toSeries(row)
-  }
-
-  async function page({ database, after, limit }: SeriesPageQuestion): Promise<SeriesPage> {
-    const { rows, next } = await readPage(store, database.toLowerCase(), { after, limit })
-    return { series: rows.map(toSeries), ...(next && { next }) }
   }
 
   return {
@@ -108,10 +100,17 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
 
     async handOverSeries(request) {
       const asked = normalized(request)
+      const { database, collection, to: device } = asked
       const grant = await grantOf(asked)
       if (grant === undefined) return { refused: 'missing' }
-      const done = await change([asked.database], {
-        select: { ...selectionOfAll(asked), grants: [grant] },
+      const done = await change([database], {
+        select: {
+          // None begins meanwhile: who begins one counts its letter.
+          known: [lettersOf(asked)],
+          grants: [grant],
+          series: [grant],
+          seriesOpen: { database, collection, device },
+        },
         step: (rows) => handOver(rows, grant, asked),
       })
       return 'refused' in done ? done : toSeries(done)
@@ -147,24 +146,35 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
       const asked = normalized(request)
       const grant = await grantOf(asked)
       if (grant === undefined) return { refused: 'missing' }
-      const done = await change([asked.database], {
-        select: selectionOfAll(asked),
-        step: (rows) => giveRange(rows, grant, asked),
-      })
-      return 'refused' in done ? done : toSeries(done)
+      const select = { known: [lettersOf(asked)], series: [grant] }
+      for (;;) {
+        const before = await change([asked.database], {
+          select,
+          step: (rows) => ({ answer: versionOfLetters(rows, asked), changes: {} }),
+        })
+        const met = await meetingOf(store, grant, asked)
+        const done = await change([asked.database], {
+          select,
+          step: (rows): StepResult<SeriesRow | RangeRefusal | undefined> =>
+            // guard: H28 a range is compared with those that were given meanwhile, too
+            versionOfLetters(rows, asked) === before
+              ? giveRange(rows, grant, asked, met)
+              : { answer: undefined, changes: {} },
+        })
+        if (done) return 'refused' in done ? done : toSeries(done)
+      }
     },
 
     async series(database) {
       const all: Series[] = []
-      for (let after: SeriesPlace | undefined; ; ) {
-        const { series, next } = await page({ database, after })
-        all.push(...series)
-        if (!next) return all
-        after = next
-      }
+      for await (const row of eachSeries(store, database.toLowerCase())) all.push(toSeries(row))
+      return all
     },
 
-    seriesPage: page,
+    async seriesPage({ database, ...question }) {
+      const { rows, next } = await readPage(store, database.toLowerCase(), question)
+      return { series: rows.map(toSeries), ...(next && { next }) }
+    },
   }
 }
 
@@ -235,42 +245,52 @@ const selectionOfClaim = (
 function reopened(rows: Rows, database: string): StepResult<boolean> {
   if (isRestored(rows, database)) return { answer: false, changes: {} }
   const { restores } = databaseIn(rows, database)
-  return { answer: true, changes: { listings: [{ database, restores, isUnlisted: false }] } }
+  return { answer: true, changes: { databases: [{ database, restores, isUnlisted: false }] } }
 }
-
-/** All series of a collection. None begins meanwhile: who begins one counts its letter. */
-const selectionOfAll = (key: CollectionKey): Selection => ({
-  known: [lettersOf(key)],
-  seriesOf: key,
-})
 
 /** In one row, which is written at each check-in. */
 const MOST_RANGES = 100
 
-/** @param rows with all series of the collection */
+/** It changes when a series begins, and when a series gets a range. */
+const versionOfLetters = (rows: Rows, key: CollectionKey): number =>
+  rows.collections.get(keyText(lettersOf(key)))?.version ?? 0
+
+/** The first series of the collection that has a number of the range, or had. */
+async function meetingOf(
+  store: RowStore,
+  grant: string,
+  { database, collection, range }: SeriesGift,
+): Promise<RangeRefusal | undefined> {
+  const after = { collection, place: 0 }
+  for await (const each of eachSeries(store, database, { after, collection })) {
+    const letter = each.name
+    const given = rangesOf(each).find(overlaps(range))
+    // guard: H28 a number of a range is given once
+    if (given) return { refused: 'overlap', letter, from: given.from, to: given.to }
+    const heard = heardIn(each, each.grant === grant ? range : undefined).find(overlaps(range))
+    // guard: H28 a number that was heard of is in no range that is given later
+    if (heard) return { refused: 'heard', letter, from: heard.from, to: heard.to }
+  }
+  return undefined
+}
+
+/** @param met as the series of the collection were just before */
 function giveRange(
   rows: Rows,
   grant: string,
-  { range, again = false, dryRun, database }: SeriesGift,
+  { range, again = false, dryRun, ...key }: SeriesGift,
+  met: RangeRefusal | undefined,
 ): StepResult<SeriesRow | RangeRefusal> {
+  const { database } = key
   const refuse = (answer: RangeRefusal) => ({ answer, changes: {} })
   const row = rows.series.get(grant)
-  if (!row) return refuse({ refused: 'missing' })
+  const letters = rows.collections.get(keyText(lettersOf(key)))
+  if (!row || !letters) return refuse({ refused: 'missing' })
   if (isRestored(rows, database)) return refuse({ refused: 'restored' })
   // guard: H28 after a restore no new range is given before those that exist are listed
   if (isUnlisted(rows, database) && !again) return refuse({ refused: 'unlisted' })
   if (row.closedAt !== null) return refuse({ refused: 'closed' })
-  // A storage finds rows in any order. A refusal names the first series, whatever the storage.
-  const all = [...rows.series.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
-  for (const each of all) {
-    const letter = each.name
-    const given = rangesOf(each).find(overlaps(range))
-    // guard: H28 a number of a range is given once
-    if (given) return refuse({ refused: 'overlap', letter, from: given.from, to: given.to })
-    const heard = heardIn(each, each === row ? range : undefined).find(overlaps(range))
-    // guard: H28 a number that was heard of is in no range that is given later
-    if (heard) return refuse({ refused: 'heard', letter, from: heard.from, to: heard.to })
-  }
+  if (met) return refuse(met)
   const last = highestOf(row, range)
   const isKnown = again || periodsOf(row).some(({ period }) => period === rangeName(range))
   // A device goes on above its last number. What is below would be lost to everybody.
@@ -279,7 +299,8 @@ function giveRange(
   if (ranges.length > MOST_RANGES) return refuse({ refused: 'crowded' })
   const changed: SeriesRow = { ...row, ranges: JSON.stringify(ranges) }
   if (dryRun) return { answer: changed, changes: {} }
-  return { answer: changed, changes: { series: [changed] } }
+  const collections = [{ ...letters, version: letters.version + 1 }]
+  return { answer: changed, changes: { collections, series: [changed] } }
 }
 
 /** Prefixes as they came, and of each the lowest first. */

@@ -133,9 +133,9 @@ export function checkInSeries(
   const { database, id, at } = request
   const grant = rows.grants.get(token.id)
   const row = rows.series.get(token.id)
-  const restored = provenBy(rows, [{ database, shown: [{ token }] }], bound)
+  const databases = provenBy(rows, [{ database, shown: [{ token }] }], bound)
   const isGone = !grant || isDropped(rows, database, token)
-  if (isGone || row?.database !== database) return { answer: 'unknown', changes: { restored } }
+  if (isGone || row?.database !== database) return { answer: 'unknown', changes: { databases } }
   // A ledger that was restored knows an older token of the same grant, and the device goes on.
   const known = { ...grant, tokenVersion: Math.max(grant.tokenVersion, token.tokenVersion) }
   const replaced = withNextToken(known, token, id)
@@ -163,7 +163,7 @@ export function checkInSeries(
       ...givenTo(row),
       ...(closedAt !== null && { closed: { at: closedAt, by: closedBy!, reason: reason! } }),
     },
-    changes: { grants: [replaced], series: [seen], restored },
+    changes: { grants: [replaced], series: [seen], databases },
   }
 }
 

@@ -14,7 +14,7 @@ import type { RowChanges, Rows, Selection } from './row-store.js'
 export type SharedSelection = Pick<Selection, 'collections' | 'grants' | 'serials' | 'series'>
 
 /** It may change these only. */
-const SHARED = ['collections', 'grants', 'tombstones', 'series', 'restored'] as const
+const SHARED = ['collections', 'grants', 'tombstones', 'series', 'databases'] as const
 type SharedChanges = Pick<RowChanges, (typeof SHARED)[number]>
 
 interface SharedStep<T> {
@@ -52,10 +52,12 @@ export function withSharedCommits(core: LedgerCore): SharingCore {
   }
 
   async function run(lane: string, waiting: Waiting[]): Promise<void> {
-    // Waits one turn of the event loop, so that steps which arrived together share a commit, also
-    // where the database commits synchronously.
-    await new Promise((resolve) => setImmediate(resolve))
-    while (waiting.length > 0) await commit(nextOf(waiting))
+    while (waiting.length > 0) {
+      // Waits one turn of the event loop, so that steps which arrived together share a commit, and
+      // new requests come between two commits, also where the database commits synchronously.
+      await new Promise((resolve) => setImmediate(resolve))
+      await commit(nextOf(waiting))
+    }
     lanes.delete(lane)
   }
 
@@ -143,7 +145,7 @@ function inTurn(
         changed.flatMap(({ series = [] }) => series),
         ({ grant }) => grant,
       ),
-      restored: changed.flatMap(({ restored = [] }) => restored),
+      databases: changed.flatMap(({ databases = [] }) => databases),
     },
   }
 }
@@ -161,7 +163,7 @@ function withChanges(rows: Rows, changes: SharedChanges): Rows {
     return [key, { ...row, binding: rows.collections.get(key)?.binding }] as const
   })
   return {
-    ...withDatabases(rows, changes),
+    ...withDatabases(rows, changes.databases),
     collections: new Map([...rows.collections, ...kept]),
     grants: new Map([...rows.grants, ...grants.map((row) => [row.id, row] as const)]),
     tombstones: new Map([...rows.tombstones, ...tombstones.map((row) => [row.id, row] as const)]),

@@ -7,7 +7,7 @@
  */
 import { LedgerReplaced } from '../ledger/errors.js'
 import { isKeptOutside, type Secrets } from '../ledger/grant-token.js'
-import type { RowChanges } from '../ledger/row-store.js'
+import type { DatabaseChange, RowChanges } from '../ledger/row-store.js'
 import { type DatabaseRow, newDatabase } from '../ledger/rows.js'
 import { type SqlConnection, statement, type Work } from './statements.js'
 
@@ -111,14 +111,38 @@ export const putSetting = (schema: string): string =>
   `INSERT INTO ${schema}.hilo_meta (key, value) VALUES ($1, $2)
   ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 
-/** The value is `yes`, `dropped`, or empty. */
-const RESTORED = 'restored:'
-/** The value is JSON, `{"floor": 0, "serial": 0}`. */
-const FLOORS = 'floors:'
-/** The value is JSON, `{"restores": 1, "isUnlisted": true}`. */
-const LISTING = 'listing:'
-/** The value is JSON, by the name of the other ledger: `{"k3…": 640}`. */
-const FOLLOWS = 'follows:'
+/** The settings of a database, by the beginning of their keys: which fields are stored there. */
+const SETTINGS: Readonly<Record<string, StoredFields>> = {
+  'restored:': {
+    field: 'isRestored',
+    /** `yes`, `dropped`, or empty. */
+    write: ({ isRestored, isDropped }) => (isDropped ? 'dropped' : isRestored ? 'yes' : ''),
+    read: (value) => ({ isRestored: value !== '', isDropped: value === 'dropped' }),
+  },
+  'floors:': {
+    field: 'floor',
+    write: ({ floor, serial }) => JSON.stringify({ floor, serial }),
+    read: JSON.parse,
+  },
+  'listing:': {
+    field: 'restores',
+    write: ({ restores, isUnlisted }) => JSON.stringify({ restores, isUnlisted }),
+    read: JSON.parse,
+  },
+  'follows:': {
+    field: 'follows',
+    /** By the name of the other ledger: `{"k3…": 640}`. */
+    write: ({ follows }) => JSON.stringify(follows),
+    read: (value) => ({ follows: JSON.parse(value) }),
+  },
+}
+
+interface StoredFields {
+  /** A change that has it changes the setting. */
+  field: keyof DatabaseRow
+  write(change: DatabaseChange): string
+  read(value: string): Partial<DatabaseRow>
+}
 
 /** The secret of the grant tokens, in the same table. */
 export const SECRET = 'secret'
@@ -128,51 +152,31 @@ export const NAME = 'name'
 /** Settings of every database. */
 export const settingsOfDatabases = (schema: string): string => `
   SELECT key AS "key", value AS "value" FROM ${schema}.hilo_meta
-  WHERE key LIKE '${RESTORED}%' OR key LIKE '${FLOORS}%' OR key LIKE '${FOLLOWS}%'
-    OR key LIKE '${LISTING}%'`
+  WHERE ${Object.keys(SETTINGS)
+    .map((start) => `key LIKE '${start}%'`)
+    .join(' OR ')}`
 
 export const settingKeysOf = (databases: readonly string[]): string[] =>
-  databases.flatMap((name) => [RESTORED + name, FLOORS + name, FOLLOWS + name, LISTING + name])
+  databases.flatMap((name) => Object.keys(SETTINGS).map((start) => start + name))
 
 /** By name. */
 export function toDatabases(settings: readonly Setting[]): Map<string, DatabaseRow> {
   const found = new Map<string, DatabaseRow>()
   for (const { key, value } of settings) {
-    const name = key.slice(key.indexOf(':') + 1)
+    const end = key.indexOf(':') + 1
+    const name = key.slice(end)
     const row = found.get(name) ?? newDatabase(name)
-    const read =
-      key.startsWith(FLOORS) || key.startsWith(LISTING)
-        ? JSON.parse(value)
-        : key.startsWith(FOLLOWS)
-          ? { follows: JSON.parse(value) }
-          : { isRestored: value !== '', isDropped: value === 'dropped' }
-    found.set(name, { ...row, ...read })
+    found.set(name, { ...row, ...SETTINGS[key.slice(0, end)]?.read(value) })
   }
   return found
 }
 
 /** The changes of a step, as settings. */
-export const settingsFrom = ({
-  restored = [],
-  dropped = [],
-  floors = [],
-  listings = [],
-  follows = [],
-  secret,
-}: RowChanges): Setting[] => [
-  ...restored.map((name) => ({ key: RESTORED + name, value: 'yes' })),
-  ...dropped.map((name) => ({ key: RESTORED + name, value: 'dropped' })),
-  ...floors.flatMap(({ database, floor, serial }) => [
-    { key: RESTORED + database, value: '' },
-    { key: FLOORS + database, value: JSON.stringify({ floor, serial }) },
-  ]),
-  ...listings.map(({ database, ...listing }) => ({
-    key: LISTING + database,
-    value: JSON.stringify(listing),
-  })),
-  ...follows.map(({ database, follows }) => ({
-    key: FOLLOWS + database,
-    value: JSON.stringify(follows),
-  })),
+export const settingsFrom = ({ databases = [], secret }: RowChanges): Setting[] => [
+  ...databases.flatMap((change) =>
+    Object.entries(SETTINGS).flatMap(([start, { field, write }]) =>
+      field in change ? { key: start + change.database, value: write(change) } : [],
+    ),
+  ),
   ...(secret === undefined ? [] : [{ key: SECRET, value: secret }]),
 ]

@@ -5,7 +5,6 @@
  * own, so that nobody who waits for another's new row holds a lock.
  */
 import { identityText, keyText } from '../ledger/collections.js'
-import type { CollectionKey, IdentityKey } from '../ledger/ledger.js'
 import {
   type Quota,
   type RowChanges,
@@ -13,7 +12,7 @@ import {
   type Selection,
   withinQuota,
 } from '../ledger/row-store.js'
-import { newCollection, newIdentity } from '../ledger/rows.js'
+import { type CollectionRow, type IdentityRow, newCollection, newIdentity } from '../ledger/rows.js'
 import {
   adding,
   type Dialect,
@@ -24,86 +23,65 @@ import {
 } from './statements.js'
 import { COLLECTIONS, encoded, fieldsOf, IDENTITIES, NAMES, type Table } from './tables.js'
 
-export interface Missing {
-  collections: readonly CollectionKey[]
-  identities: readonly IdentityKey[]
-}
+export type Names = 'collections' | 'identities'
 
-export const NONE_MISSING: Missing = { collections: [], identities: [] }
-
-export const isAny = ({ collections, identities }: Missing): boolean =>
-  collections.length + identities.length > 0
+/** One of them, by `keyText` or `identityText`, and its row if it is new. */
+type MissingName = { text: string } & (
+  | { names: 'collections'; row: CollectionRow }
+  | { names: 'identities'; row: IdentityRow }
+)
+export type Missing = readonly MissingName[]
 
 /** Those that may be added, if there is room, and that nobody has tried to add before. */
 export function missingFrom(rows: Rows, select: Selection, before: Missing): Missing {
   const { collections = [], identities = [], quota } = select
-  if (!quota) return NONE_MISSING
-  return without(
-    {
-      collections: collections.filter((key) => !rows.collections.has(keyText(key))),
-      identities: identities.filter((key) => !rows.identities.has(identityText(key))),
-    },
-    before,
+  if (!quota) return []
+  return [
+    ...collections.map((key): MissingName => {
+      return { names: 'collections', text: keyText(key), row: newCollection(key) }
+    }),
+    ...identities.map((key): MissingName => {
+      return { names: 'identities', text: identityText(key), row: newIdentity(key) }
+    }),
+  ].filter(
+    ({ names, text }) =>
+      !rows[names].has(text) && !before.some((each) => each.names === names && each.text === text),
   )
 }
 
 /** The rows as if the missing ones were there. Dropped collections go on from where they were. */
-export function withMissing(rows: LoadedRows, { collections, identities }: Missing): Rows {
-  const { dropped } = rows
-  const binding = undefined
-  return {
-    ...rows,
-    collections: new Map([
-      ...rows.collections,
-      ...collections.map((key) => {
-        const before = dropped.collections.get(keyText(key))
-        return [
-          keyText(key),
-          { ...newCollection(key), binding, ...before, droppedAt: null },
-        ] as const
-      }),
-    ]),
-    identities: new Map([
-      ...rows.identities,
-      ...identities.map((key) => {
-        const before = dropped.identities.get(identityText(key))
-        return [identityText(key), { ...newIdentity(key), ...before, droppedAt: null }] as const
-      }),
-    ]),
-  }
+export function withMissing({ dropped, ...rows }: LoadedRows, missing: Missing): Rows {
+  const collections = new Map(rows.collections)
+  const identities = new Map(rows.identities)
+  for (const { names, text, row } of missing)
+    if (names === 'identities')
+      identities.set(text, { ...row, ...dropped.identities.get(text), droppedAt: null })
+    else
+      collections.set(text, {
+        ...{ ...row, binding: undefined },
+        ...{ ...dropped.collections.get(text), droppedAt: null },
+      })
+  return { ...rows, collections, identities }
 }
 
 /** Those that a step has changed. */
 export function changedOf(missing: Missing, changes: RowChanges): Missing {
-  const collections = new Set(changes.collections?.map(keyText))
-  const identities = new Set(changes.identities?.map(identityText))
-  return {
-    collections: missing.collections.filter((key) => collections.has(keyText(key))),
-    identities: missing.identities.filter((key) => identities.has(identityText(key))),
+  const changed = {
+    collections: new Set(changes.collections?.map(keyText)),
+    identities: new Set(changes.identities?.map(identityText)),
   }
+  return missing.filter(({ names, text }) => changed[names].has(text))
 }
-
-const without = (missing: Missing, others: Missing): Missing => {
-  const collections = new Set(others.collections.map(keyText))
-  const identities = new Set(others.identities.map(identityText))
-  return {
-    collections: missing.collections.filter((key) => !collections.has(keyText(key))),
-    identities: missing.identities.filter((key) => !identities.has(identityText(key))),
-  }
-}
-
-export const both = (a: Missing, b: Missing): Missing => ({
-  collections: [...a.collections, ...b.collections],
-  identities: [...a.identities, ...b.identities],
-})
 
 export async function addMissing(
   connection: SqlConnection,
-  { collections, identities }: Missing,
+  missing: Missing,
   quota: Quota,
 ): Promise<void> {
-  await add(connection, COLLECTIONS, 'collections', collections.map(newCollection), quota)
-  await add(connection, IDENTITIES, 'identities', identities.map(newIdentity), quota)
+  const collections = missing.flatMap(({ names, row }) => (names === 'collections' ? row : []))
+  const identities = missing.flatMap(({ names, row }) => (names === 'identities' ? row : []))
+  await add(connection, COLLECTIONS, 'collections', collections, quota)
+  await add(connection, IDENTITIES, 'identities', identities, quota)
 }
 
 async function add<Row extends { database: string }>(
@@ -150,8 +128,6 @@ function reviving<Row>(dialect: Dialect, table: Table<Row>): string {
     DO UPDATE SET dropped_at = NULL WHERE ${table.name}.dropped_at IS NOT NULL
     RETURNING database AS "database"`
 }
-
-export type Names = 'collections' | 'identities'
 
 /**
  * Finds how many each of these databases has (`database`, `count`), and how many databases have

@@ -68,70 +68,28 @@ export const toCollection = (row: unknown): LoadedCollection => {
 }
 
 export function loader(dialect: Dialect): Loader {
-  const texts = loadingTexts(dialect)
+  const lookups = lookupsIn(dialect)
+  const names = Object.keys(lookups) as (keyof typeof lookups)[]
   return {
     selected(select) {
-      const parts = Object.entries<Statement | undefined>(partsOf(dialect, texts, select))
+      const given = names.map((name) => lookups[name].given(select))
       return {
-        reads: parts.flatMap(([, part]) => part ?? []),
+        reads: names.flatMap((name, i) =>
+          given[i] ? statement(lookups[name].text, ...given[i]) : [],
+        ),
         rows(found) {
           const left = [...found]
-          const each = parts.map(([name, part]) => [name, part ? left.shift() : []])
+          const each = names.map((name, i) => [name, given[i] ? left.shift() : []])
           return rowsFrom(select, Object.fromEntries(each))
         },
       }
     },
-    collection: (key) => statement(texts.collection, ...dialect.given([keyOf(key)])),
+    collection: (key) => statement(collectionsIn(dialect), ...dialect.given([keyOf(key)])),
   }
 }
 
-/** In the order of locks; undefined: nothing is to be found there. */
-function partsOf(dialect: Dialect, texts: ReturnType<typeof loadingTexts>, select: Selection) {
-  const { collections = [], known = [], identities = [], grants = [], returned } = select
-  const { claims = [], identityClaims = [], serials = [], series = [], databases = [] } = select
-  const { withHeld, seriesOf, seriesNamed } = select
-  const each = (text: string, rows: readonly object[]) =>
-    rows.length > 0 ? statement(text, ...dialect.given(rows)) : undefined
-  const ids = grants.map((id) => ({ id }))
-  const end = returned && [returned.database, returned.collection, returned.end]
-  return {
-    collections: each(texts.collections, distinct([...collections, ...known].map(keyOf), keyText)),
-    identities: each(
-      texts.identities,
-      identities.map(({ database, name }) => ({ database, name })),
-    ),
-    grants: each(texts.grants, ids),
-    tombstones: each(texts.tombstones, ids),
-    returnedOf: end && statement(texts.returnedOf, ...end),
-    claimed: each(
-      texts.claimed,
-      claims.map((claim) => ({ ...keyOf(claim), claim: claim.id })),
-    ),
-    answered: each(
-      texts.answered,
-      identityClaims.map(({ database, name, id: claim }) => ({ database, name, claim })),
-    ),
-    returns: returned && statement(texts.returns, ...end!, returned.last),
-    held: each(texts.held, withHeld ? collections.map(keyOf) : []),
-    serials: each(texts.serials, serials),
-    series: each(
-      texts.series,
-      series.map((grant) => ({ grant })),
-    ),
-    seriesOf: each(texts.seriesOf, seriesOf ? [keyOf(seriesOf)] : []),
-    seriesNamed: each(
-      texts.seriesNamed,
-      seriesNamed ? [{ ...keyOf(seriesNamed), nameKey: seriesNamed.nameKey }] : [],
-    ),
-    settings: each(
-      texts.settings,
-      settingKeysOf(databases).map((key) => ({ key })),
-    ),
-  } satisfies Record<string, Statement | undefined>
-}
-
-/** The rows that each part has found. */
-type Found = Readonly<Record<keyof ReturnType<typeof partsOf>, readonly unknown[]>>
+/** The rows that each lookup has found. */
+type Found = Readonly<Record<keyof ReturnType<typeof lookupsIn>, readonly unknown[]>>
 
 function rowsFrom(select: Selection, found: Found): LoadedRows {
   const named = {
@@ -150,7 +108,7 @@ function rowsFrom(select: Selection, found: Found): LoadedRows {
     grants: byText(decoded(GRANTS, found.grants), ({ id }) => id),
     tombstones: byText(decoded(TOMBSTONES, found.tombstones), ({ id }) => id),
     serials: byText(found.serials as SerialRow[], serialText),
-    series: byText(decoded(SERIES, [...found.series, ...found.seriesOf]), ({ grant }) => grant),
+    series: byText(decoded(SERIES, [...found.series, ...found.seriesOpen]), ({ grant }) => grant),
     seriesNamed: decoded(SERIES, found.seriesNamed)[0],
     returnedOf: decoded(GRANTS, found.returnedOf)[0],
     claimed: byClaim(decoded(GRANTS, found.claimed), keyText),
@@ -165,64 +123,117 @@ function rowsFrom(select: Selection, found: Found): LoadedRows {
   }
 }
 
-function loadingTexts(dialect: Dialect) {
+/** Finds rows of one table that a step works on. */
+interface Lookup {
+  text: string
+  /** The parameters. Undefined: nothing is to be found. */
+  given(select: Selection): unknown[] | undefined
+}
+
+/** In the order of locks. */
+function lookupsIn(dialect: Dialect) {
   const { schema } = dialect
-  const collection = `SELECT ${selected(COLLECTIONS)}, m.value AS "binding"
-    FROM ${keysIn(dialect, COLLECTIONS, ['database', 'collection'])}
-    CROSS JOIN ${schema}.hilo_collections t LEFT JOIN ${schema}.hilo_meta m
-      ON m.key = '${BINDING_PREFIX}' || t.database || '/' || t.collection
-    WHERE t.database = k."database" AND t.collection = k."collection"`
   const isLocked = true
-  const serial = keysIn(dialect, GRANTS, ['database', 'collection', 'serial'])
+  const each = (text: string, keysOf: (select: Selection) => readonly object[]): Lookup => ({
+    text,
+    given(select) {
+      const keys = keysOf(select)
+      return keys.length > 0 ? dialect.given(keys) : undefined
+    },
+  })
+  const ids = ({ grants = [] }: Selection) => grants.map((id) => ({ id }))
   return {
-    collection,
-    collections: `${collection} ORDER BY t.database, t.collection ${dialect.lock('t')}`,
-    identities: finding(dialect, IDENTITIES, ['database', 'name'], {
-      isLocked,
-      more: `, coalesce((SELECT c.value FROM ${schema}.hilo_identity_claims c
-        WHERE c.database = t.database AND c.name = t.name
-        ORDER BY c.value DESC LIMIT 1), 0) AS "answered"`,
-    }),
-    grants: finding(dialect, GRANTS, ['id'], { isLocked }),
+    collections: each(
+      `${collectionsIn(dialect)} ORDER BY t.database, t.collection ${dialect.lock('t')}`,
+      ({ collections = [], known = [] }) =>
+        distinct([...collections, ...known].map(keyOf), keyText),
+    ),
+    identities: each(
+      finding(dialect, IDENTITIES, ['database', 'name'], {
+        isLocked,
+        more: `, coalesce((SELECT c.value FROM ${schema}.hilo_identity_claims c
+          WHERE c.database = t.database AND c.name = t.name
+          ORDER BY c.value DESC LIMIT 1), 0) AS "answered"`,
+      }),
+      ({ identities = [] }) => identities.map(({ database, name }) => ({ database, name })),
+    ),
+    grants: each(finding(dialect, GRANTS, ['id'], { isLocked }), ids),
     // After the grants: a grant that is pruned meanwhile is here. Before the serials: they tell of
     // a row that is missing because its collection is dropped meanwhile.
-    tombstones: finding(dialect, TOMBSTONES, ['id'], { isLocked }),
-    returnedOf: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
-      WHERE t.database = $1 AND t.collection = $2 AND t.low <= $3 AND t.high >= t.low
-      ORDER BY t.low DESC LIMIT 1 ${dialect.lock('t')}`,
+    tombstones: each(finding(dialect, TOMBSTONES, ['id'], { isLocked }), ids),
+    returnedOf: {
+      text: `SELECT ${selected(GRANTS)} FROM ${schema}.hilo_grants t
+        WHERE t.database = $1 AND t.collection = $2 AND t.low <= $3 AND t.high >= t.low
+        ORDER BY t.low DESC LIMIT 1 ${dialect.lock('t')}`,
+      given: ({ returned }) => returned && [returned.database, returned.collection, returned.end],
+    },
     // Not by database and collection: PostgreSQL knows nothing of a new table, and would as soon
     // look through all grants of the collection.
-    claimed: `SELECT ${selected(GRANTS)}
-      FROM ${keysIn(dialect, GRANTS, ['database', 'collection', 'claim'])}
-      CROSS JOIN ${schema}.hilo_grants t WHERE t.claim = k."claim"
-        AND t.database = k."database" AND t.collection || '' = k."collection"`,
-    answered: finding(dialect, IDENTITY_CLAIMS, ['database', 'name', 'claim']),
-    returns: `SELECT ${selected(RETURNS)} FROM ${schema}.hilo_returns t
-      WHERE t.database = $1 AND t.collection = $2 AND t.range_end = $3 AND t.range_last = $4`,
-    held: `SELECT k."database", k."collection",
-        coalesce((SELECT g.high FROM ${schema}.hilo_grants g
-         WHERE g.database = k."database" AND g.collection = k."collection" AND g.high >= g.low
-         ORDER BY g.low DESC LIMIT 1), 0) AS "high",
-        coalesce((SELECT g.serial FROM ${schema}.hilo_grants g
-         WHERE g.database = k."database" AND g.collection = k."collection"
-         ORDER BY g.serial DESC LIMIT 1), 0) AS "serial"
-      FROM ${keysIn(dialect, GRANTS, ['database', 'collection'])}`,
+    claimed: each(
+      `SELECT ${selected(GRANTS)}
+        FROM ${keysIn(dialect, GRANTS, ['database', 'collection', 'claim'])}
+        CROSS JOIN ${schema}.hilo_grants t WHERE t.claim = k."claim"
+          AND t.database = k."database" AND t.collection || '' = k."collection"`,
+      ({ claims = [] }) => claims.map((claim) => ({ ...keyOf(claim), claim: claim.id })),
+    ),
+    answered: each(
+      finding(dialect, IDENTITY_CLAIMS, ['database', 'name', 'claim']),
+      ({ identityClaims = [] }) =>
+        identityClaims.map(({ database, name, id: claim }) => ({ database, name, claim })),
+    ),
+    returns: each(
+      finding(dialect, RETURNS, ['database', 'collection', 'end', 'last']),
+      ({ returned }) => (returned ? [returned] : []),
+    ),
+    held: each(
+      `SELECT k."database", k."collection",
+          coalesce((SELECT g.high FROM ${schema}.hilo_grants g
+           WHERE g.database = k."database" AND g.collection = k."collection" AND g.high >= g.low
+           ORDER BY g.low DESC LIMIT 1), 0) AS "high",
+          coalesce((SELECT g.serial FROM ${schema}.hilo_grants g
+           WHERE g.database = k."database" AND g.collection = k."collection"
+           ORDER BY g.serial DESC LIMIT 1), 0) AS "serial"
+        FROM ${keysIn(dialect, GRANTS, ['database', 'collection'])}`,
+      ({ withHeld, collections = [] }) => (withHeld ? collections.map(keyOf) : []),
+    ),
     // The record of a place among a collection's grants.
-    serials: `SELECT c.database AS "database", c.collection AS "collection", k."serial" AS "serial",
-        c.serial AS "newest", c.floor AS "floor", c.dropped_serial AS "dropped",
-        (SELECT g.id FROM ${schema}.hilo_grants g
-         WHERE g.database = c.database AND g.collection = c.collection
-           AND g.serial = k."serial") AS "grant"
-      FROM ${serial} CROSS JOIN ${schema}.hilo_collections c
-      WHERE c.database = k."database" AND c.collection = k."collection"`,
-    series: finding(dialect, SERIES, ['grant'], { isLocked }),
-    seriesOf: finding(dialect, SERIES, ['database', 'collection'], { isLocked }),
-    seriesNamed: finding(dialect, SERIES, ['database', 'collection', 'nameKey']),
-    settings: `SELECT m.key AS "key", m.value AS "value"
-      FROM ${dialect.rows('k', [['key', 'TEXT']])}
-      CROSS JOIN ${schema}.hilo_meta m WHERE m.key = k."key"`,
-  }
+    serials: each(
+      `SELECT c.database AS "database", c.collection AS "collection", k."serial" AS "serial",
+          c.serial AS "newest", c.floor AS "floor", c.dropped_serial AS "dropped",
+          (SELECT g.id FROM ${schema}.hilo_grants g
+           WHERE g.database = c.database AND g.collection = c.collection
+             AND g.serial = k."serial") AS "grant"
+        FROM ${keysIn(dialect, GRANTS, ['database', 'collection', 'serial'])}
+        CROSS JOIN ${schema}.hilo_collections c
+        WHERE c.database = k."database" AND c.collection = k."collection"`,
+      ({ serials = [] }) => serials,
+    ),
+    series: each(finding(dialect, SERIES, ['grant'], { isLocked }), ({ series = [] }) =>
+      series.map((grant) => ({ grant })),
+    ),
+    seriesOpen: each(
+      `${finding(dialect, SERIES, ['database', 'collection', 'device'])}
+        AND t.closed_at IS NULL`,
+      ({ seriesOpen }) => (seriesOpen ? [seriesOpen] : []),
+    ),
+    seriesNamed: each(
+      finding(dialect, SERIES, ['database', 'collection', 'nameKey']),
+      ({ seriesNamed }) => (seriesNamed ? [seriesNamed] : []),
+    ),
+    settings: each(
+      `SELECT m.key AS "key", m.value AS "value" FROM ${dialect.rows('k', [['key', 'TEXT']])}
+        CROSS JOIN ${schema}.hilo_meta m WHERE m.key = k."key"`,
+      ({ databases = [] }) => settingKeysOf(databases).map((key) => ({ key })),
+    ),
+  } satisfies Record<string, Lookup>
 }
+
+const collectionsIn = (dialect: Dialect): string => `
+  SELECT ${selected(COLLECTIONS)}, m.value AS "binding"
+  FROM ${keysIn(dialect, COLLECTIONS, ['database', 'collection'])}
+  CROSS JOIN ${dialect.schema}.hilo_collections t LEFT JOIN ${dialect.schema}.hilo_meta m
+    ON m.key = '${BINDING_PREFIX}' || t.database || '/' || t.collection
+  WHERE t.database = k."database" AND t.collection = k."collection"`
 
 const byText = <Row>(rows: readonly Row[], textOf: (row: Row) => string): Map<string, Row> =>
   new Map(rows.map((row) => [textOf(row), row]))
@@ -235,8 +246,7 @@ export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => St
     newGrants: granting(dialect),
     grants: changing(dialect, GRANTS),
     prunedGrants: deleting(dialect, GRANTS),
-    newTombstones: adding(dialect, TOMBSTONES),
-    tombstones: changing(dialect, TOMBSTONES),
+    tombstones: putting(dialect, TOMBSTONES),
     returns: adding(dialect, RETURNS),
     identities: changing(dialect, IDENTITIES),
     identityClaims: adding(dialect, IDENTITY_CLAIMS),
@@ -245,17 +255,18 @@ export function saver(dialect: Dialect): (rows: Rows, changes: RowChanges) => St
   const put = putSetting(dialect.schema)
 
   return (rows, changes) => {
-    const given: { [What in keyof typeof texts]?: readonly object[] | undefined } = {
+    const { collections, identities, prunedGrants } = changes
+    const given: Partial<Record<keyof typeof texts, readonly object[] | undefined>> = {
       ...changes,
-      collections: changes.collections?.map((row) =>
+      collections: collections?.map((row) =>
         encoded(COLLECTIONS, row, rows.collections.get(keyText(row))),
       ),
-      prunedGrants: changes.prunedGrants?.map((id) => ({ id })),
+      prunedGrants: prunedGrants?.map((id) => ({ id })),
     }
     // Rows that were dropped before are not among those of a step.
     const dropped = {
-      collections: changes.collections?.filter(isDropped),
-      identities: changes.identities?.filter(isDropped),
+      collections: collections?.filter(isDropped),
+      identities: identities?.filter(isDropped),
     }
     return [
       ...settingsFrom(changes).map(({ key, value }) => statement(put, key, value)),

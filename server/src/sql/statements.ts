@@ -72,8 +72,10 @@ export const SQLITE: Dialect = {
   schema: 'main',
   index: (index, table) => `main.${index} ON ${table}`,
   rows: (name, columns) => {
-    const values = columns.map(([column]) => `value->>'${column}' AS "${column}"`)
-    return `(SELECT ${values} FROM json_each($1)) ${name}`
+    const values = columns.map(([column]) => `item->>'${column}' AS "${column}"`)
+    // With a limit, SQLite makes each row once. Otherwise it reads its JSON again for each column.
+    const items = 'SELECT jsonb(value) AS item FROM json_each($1) LIMIT -1'
+    return `(SELECT ${values} FROM (${items})) ${name}`
   },
   given: (rows) => [JSON.stringify(rows)],
   timeline: '0',

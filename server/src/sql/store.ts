@@ -9,13 +9,10 @@ import { deviceStore } from './devices.js'
 import { type Setting, sameLedger, settingsOfDatabases, toDatabases } from './meta.js'
 import {
   addMissing,
-  both,
   changedOf,
-  isAny,
   type LoadedRows,
   type Missing,
   missingFrom,
-  NONE_MISSING,
   withMissing,
 } from './missing.js'
 import { whyNotAdded } from './overlaps.js'
@@ -197,7 +194,7 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
   return async <T>(transaction: Transaction<T>): Promise<T> => {
     const { select, ask, step } = transaction
     let wanted: Selection = select
-    for (let added = NONE_MISSING; ; ) {
+    for (let added: Missing = []; ; ) {
       const loading = load.selected(wanted)
       const loaded = (found: readonly unknown[][]) => {
         const rows = loading.rows(found)
@@ -210,11 +207,12 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
         ask(found) {
           if (!ask) return []
           const { rows, missing } = loaded(found)
-          return isAny(missing) ? [] : ask(rows)
+          return missing.length > 0 ? [] : ask(rows)
         },
         step(found, answers) {
           const { rows, missing } = loaded(found)
-          const answer = isAny(missing) ? tried(transaction, rows, missing) : step(rows, answers)
+          const answer =
+            missing.length > 0 ? tried(transaction, rows, missing) : step(rows, answers)
           if (!('answer' in answer)) return { answer, writes: [] }
           granted = answer.changes.newGrants ?? []
           return { answer, writes: save(rows, answer.changes) }
@@ -228,7 +226,7 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
       if ('select' in result) wanted = { ...wanted, ...result.select }
       else {
         await addMissing(connection, result.missing, wanted.quota!)
-        added = both(added, result.missing)
+        added = [...added, ...result.missing]
       }
     }
   }
@@ -247,7 +245,7 @@ function tried<T>(
     const result = step(whole, new Map())
     if ('select' in result) return result
     const changed = changedOf(missing, result.changes)
-    return isAny(changed) ? { missing: changed } : result
+    return changed.length > 0 ? { missing: changed } : result
   } catch {
     // How a new name is bound is known once it is there.
     return { missing }

@@ -34,7 +34,7 @@ test('a token is replaced, and what was issued is remembered', () => {
     grants: [grantOf({ issued: 20, tokenVersion: 1, checkIn: 'check-1', heardAt: 7 })],
     tombstones: [],
     collections: [],
-    restored: [],
+    databases: [],
   })
 })
 
@@ -111,27 +111,27 @@ test.each<[string, Parameters<typeof rowsOf>[0]]>([
 ])('a token whose grant %s proves an older copy of the database', (_, given) => {
   const { answer, changes } = done(rowsOf(given), [tokenOf(0, 1)])
   expect(answer).toEqual(['superseded'])
-  expect(changes.restored).toEqual(['shop'])
+  expect(changes.databases).toEqual([{ database: 'shop', isRestored: true, isDropped: false }])
 })
 
 test('a token whose grant was pruned proves nothing', () => {
   const { answer, changes } = done(rowsOf({ serials: [place(9)] }), [tokenOf(0, 1)])
   expect(answer).toEqual(['superseded'])
-  expect(changes).toEqual({ grants: [], tombstones: [], collections: [], restored: [] })
+  expect(changes).toEqual({ grants: [], tombstones: [], collections: [], databases: [] })
 })
 
 test('a token of another database is unknown, and proves nothing', () => {
   const token = TOKENS.write(grantOf({ database: 'evil', serial: 1_000_000 }))
   expect(done(rowsOf({}), [token])).toEqual({
     answer: ['unknown'],
-    changes: { grants: [], tombstones: [], collections: [], restored: [] },
+    changes: { grants: [], tombstones: [], collections: [], databases: [] },
   })
 })
 
 test('a forged token is unknown, and proves nothing', () => {
   expect(done(rowsOf({}), ['forged'])).toEqual({
     answer: ['unknown'],
-    changes: { grants: [], tombstones: [], collections: [], restored: [] },
+    changes: { grants: [], tombstones: [], collections: [], databases: [] },
   })
 })
 

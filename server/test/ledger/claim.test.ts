@@ -27,7 +27,7 @@ const grant = (
 const spanOf = (outcome: ClaimOutcome) =>
   'grant' in outcome ? [outcome.grant.low, outcome.grant.high] : outcome.refused
 
-const UNCHANGED = { collections: [], newGrants: [], grants: [], tombstones: [], restored: [] }
+const UNCHANGED = { collections: [], newGrants: [], grants: [], tombstones: [], databases: [] }
 
 describe('of a collection that the ledger counts', () => {
   test('a claim gets what follows, and the grant and the collection are saved', () => {

@@ -148,6 +148,14 @@ export class MemoryStore implements RowStore, MemoryRows {
     return [...this.series.values()].find((row) => isSame(row, key) && row.nameKey === key.nameKey)
   }
 
+  #openOf(key: Selection['seriesOpen']): [string, SeriesRow][] {
+    if (!key) return []
+    const { device } = key
+    return [...this.series].filter(
+      ([, row]) => isSame(row, key) && row.device === device && row.closedAt === null,
+    )
+  }
+
   readonly countSeries: RowStore['countSeries'] = async (database) =>
     [...this.series.values()].filter((row) => row.database === database).length
 
@@ -203,7 +211,7 @@ export class MemoryStore implements RowStore, MemoryRows {
 
   #load(selected: Selection): Rows {
     const { collections = [], identities = [], quota, claims = [], identityClaims = [] } = selected
-    const { known = [], grants = [], serials = [], series = [], seriesOf, returned } = selected
+    const { known = [], grants = [], serials = [], series = [], returned } = selected
     const ofClaims = new Set(claims.map((claim) => `${keyText(claim)}\n${claim.id}`))
     const ofIdentities = new Set(
       identityClaims.map((claim) => `${identityText(claim)}\n${claim.id}`),
@@ -239,18 +247,8 @@ export class MemoryStore implements RowStore, MemoryRows {
         this.identityClaims.filter((row) => ofIdentities.has(`${identityText(row)}\n${row.claim}`)),
         identityText,
       ),
-      grants: new Map(
-        grants.flatMap((id): [string, GrantRow][] => {
-          const row = this.grants.get(id)
-          return row ? [[id, row]] : []
-        }),
-      ),
-      tombstones: new Map(
-        grants.flatMap((id): [string, Tombstone][] => {
-          const row = this.tombstones.get(id)
-          return row ? [[id, row]] : []
-        }),
-      ),
+      grants: some(this.grants, grants),
+      tombstones: some(this.tombstones, grants),
       serials: new Map(
         serials.flatMap((key): [string, SerialRow][] => {
           const row = this.collections.get(keyText(key))
@@ -272,11 +270,7 @@ export class MemoryStore implements RowStore, MemoryRows {
         }),
       ),
       seriesNamed: selected.seriesNamed && this.#named(selected.seriesNamed),
-      series: new Map(
-        [...this.series].filter(
-          ([id, row]) => series.includes(id) || (seriesOf && isSame(row, seriesOf)),
-        ),
-      ),
+      series: new Map([...some(this.series, series), ...this.#openOf(selected.seriesOpen)]),
       returnedOf:
         returned &&
         this.#held(returned)
@@ -314,8 +308,7 @@ export class MemoryStore implements RowStore, MemoryRows {
     for (const row of [...newGrants, ...(changes.grants ?? [])])
       this.grants.set(row.id, Object.freeze(row))
     for (const id of changes.prunedGrants ?? []) this.grants.delete(id)
-    for (const row of [...(changes.newTombstones ?? []), ...(changes.tombstones ?? [])])
-      this.tombstones.set(row.id, Object.freeze(row))
+    for (const row of changes.tombstones ?? []) this.tombstones.set(row.id, Object.freeze(row))
     for (const row of changes.identities ?? [])
       this.identities.set(identityText(row), Object.freeze(row))
     for (const row of changes.series ?? []) this.series.set(row.grant, Object.freeze(row))
@@ -340,6 +333,15 @@ export class MemoryStore implements RowStore, MemoryRows {
       .filter(({ low, high }) => high >= low)
       .sort((a, b) => a.low - b.low)
 }
+
+/** Those of these keys. */
+const some = <Row>(rows: ReadonlyMap<string, Row>, keys: readonly string[]): Map<string, Row> =>
+  new Map(
+    keys.flatMap((key): [string, Row][] => {
+      const row = rows.get(key)
+      return row ? [[key, row]] : []
+    }),
+  )
 
 function load<Key extends { database: string }, Row extends Key & { droppedAt: number | null }>(
   rows: ReadonlyMap<string, Row>,

@@ -7,6 +7,8 @@ import { closeSeries } from '../../src/ledger/series-register.js'
 import { collectionOf, contextOf, grantId, grantOf, rowsOf, TOKENS } from './steps.js'
 
 const RECEIPTS = { database: 'shop', collection: 'receipts' }
+/** A token has proved that the database is an older copy. */
+const PROVEN = [{ database: 'shop', isRestored: true, isDropped: false }]
 const LETTERS = { database: 'shop', collection: 'receipts|' }
 const row: SeriesRow = {
   ...RECEIPTS,
@@ -87,13 +89,13 @@ test('a ledger that was restored lets the device go on, and distrusts what it kn
   const rows = rowsOf({ grants: [grantOf({ ...letter, tokenVersion: 3 })], series: [row] })
   const { answer, changes } = checkInSeries(rows, checkIn, content(7), contextOf())
   expect(answer).toEqual({ token: TOKENS.write({ ...content(8), database: 'shop' }) })
-  expect(changes).toMatchObject({ restored: ['shop'], grants: [{ tokenVersion: 8 }] })
+  expect(changes).toMatchObject({ databases: PROVEN, grants: [{ tokenVersion: 8 }] })
 })
 
 test('a ledger restored from before the series ends it, and distrusts what it knows', () => {
   const { answer, changes } = checkInSeries(rowsOf({}), checkIn, content(0), contextOf())
   expect(answer).toBe('unknown')
-  expect(changes).toEqual({ restored: ['shop'] })
+  expect(changes).toEqual({ databases: PROVEN })
 })
 
 test('a series is closed once, and none where there is none', () => {

@@ -3,7 +3,10 @@
  * request names a method and its arguments.
  */
 import { DurableObject } from 'cloudflare:workers'
-import type { ObjectNamespace } from '../../../src/addons/durable-object/cloudflare.js'
+import type {
+  ObjectNamespace,
+  ObjectStorage,
+} from '../../../src/addons/durable-object/cloudflare.js'
 import { openDurableStore } from '../../../src/addons/durable-object/store.js'
 import { createLedger } from '../../../src/ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from '../../../src/ledger/ledger.js'
@@ -13,9 +16,14 @@ export interface LedgerCall {
   name: string
   /** Which of the ledgers that were opened on it. */
   ledger: number
-  /** `open`, `secret`, `sql`, or a method of the ledger. */
+  /** `open`, `secret`, `sql`, `rows`, or a method of the ledger. */
   method: string
   args: unknown[]
+}
+
+interface Cursor extends Iterable<unknown> {
+  rowsWritten: number
+  rowsRead: number
 }
 
 type Method = (...args: unknown[]) => unknown
@@ -23,6 +31,8 @@ type Method = (...args: unknown[]) => unknown
 export class LedgerObject extends DurableObject<unknown> {
   readonly #ledgers: Ledger[] = []
   #heard: string[] = []
+  /** Rows, as Cloudflare's bill counts them. */
+  readonly #rows = { written: 0, read: 0 }
 
   async fetch(request: Request): Promise<Response> {
     const { ledger, method, args } = (await request.json()) as LedgerCall
@@ -40,6 +50,7 @@ export class LedgerObject extends DurableObject<unknown> {
     if (method === 'open') return this.#openLedger(args[0] as LedgerLimits)
     if (method === 'secret')
       return [...this.ctx.storage.sql.exec("SELECT value FROM hilo_meta WHERE key = 'secret'")][0]
+    if (method === 'rows') return this.#rows
     if (method === 'sql') return [...this.ctx.storage.sql.exec(args[0] as string)]
     const found = this.#ledgers[ledger] as unknown as Record<string, Method>
     return found[method]!(...args)
@@ -47,12 +58,31 @@ export class LedgerObject extends DurableObject<unknown> {
 
   #openLedger(limits: LedgerLimits): number {
     const opened = createLedger(
-      openDurableStore(this.ctx.storage, { create: true }),
+      openDurableStore(this.#counted(), { create: true }),
       limits,
       new Map(),
     )
     opened.onRestored((database) => this.#heard.push(database))
     return this.#ledgers.push(opened) - 1
+  }
+
+  #counted(): ObjectStorage {
+    const { storage } = this.ctx
+    return {
+      transactionSync: (step) => storage.transactionSync(step),
+      sync: () => storage.sync(),
+      getAlarm: () => storage.getAlarm(),
+      setAlarm: (at) => storage.setAlarm(at),
+      sql: {
+        exec: (text, ...parameters) => {
+          const cursor = storage.sql.exec(text, ...parameters) as Cursor
+          const rows = [...cursor]
+          this.#rows.written += cursor.rowsWritten
+          this.#rows.read += cursor.rowsRead
+          return rows
+        },
+      },
+    }
   }
 }
 

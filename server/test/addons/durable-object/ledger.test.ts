@@ -1,8 +1,8 @@
 /** The ledger in a Durable Object keeps what every ledger promises: run on the real workerd. */
 import { randomUUID } from 'node:crypto'
-import { describe } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import * as errors from '../../../src/ledger/errors.js'
-import type { Ledger } from '../../../src/ledger/ledger.js'
+import type { Grant, Ledger } from '../../../src/ledger/ledger.js'
 import { ledgerLimits } from '../../../src/ledger/options.js'
 import { editing } from '../../ledger-bench.js'
 import { describeLedger } from '../../ledger-contract.js'
@@ -32,6 +32,40 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
       edit: (...row) => call({ name, ledger: 0, method: 'sql', args: [editing(...row)] }),
       secret: async () => (await call({ name, ledger: 0, method: 'secret', args: [] })).value,
     }
+  })
+
+  test('claims and check-ins write and read the rows that docs/cloudflare.md names', async () => {
+    const name = randomUUID()
+    const args = [ledgerLimits.parse({})]
+    const ledger = ledgerAt(name, await call({ name, ledger: 0, method: 'open', args }))
+    const rows = () => call({ name, ledger: 0, method: 'rows', args: [] })
+    const costOf = async (act: () => Promise<unknown>) => {
+      const before = await rows()
+      await act()
+      const after = await rows()
+      return { written: after.written - before.written, read: after.read - before.read }
+    }
+    const orders = { database: 'shop', collection: 'orders' }
+    const claim = (count: number) =>
+      ledger.claim(
+        Array.from({ length: count }, () => {
+          return { ...orders, id: randomUUID(), count: 32, lastMax: 0, serverTag: 'A', at: 1 }
+        }),
+      )
+    const [first] = await claim(1)
+    const { token } = (first as { grant: Grant }).grant
+    const grants = [{ token, next: 2 }]
+    expect({
+      one: await costOf(() => claim(1)),
+      ten: await costOf(() => claim(10)),
+      checkIn: await costOf(() =>
+        ledger.checkIn({ database: 'shop', id: randomUUID(), at: 2, grants }),
+      ),
+    }).toEqual({
+      one: { written: 8, read: 19 },
+      ten: { written: 62, read: 55 },
+      checkIn: { written: 4, read: 20 },
+    })
   })
 
   function ledgerAt(name: string, ledger: number): Ledger {

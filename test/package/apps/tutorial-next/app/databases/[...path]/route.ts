@@ -1,4 +1,3 @@
-import { Hono } from 'hono'
 import { createHiloHandler, type Ledger, openLedger } from 'offline-hilo-server'
 
 let opening: Promise<Ledger> | undefined
@@ -11,10 +10,13 @@ async function handle(request: Request): Promise<Response> {
     opening = undefined // The next request tries again.
     throw error
   })
-  answer ??= createHiloHandler({ ledger, open: process.env.HILO_OPEN === 'true' })
+  // `npm start` listens on this machine only. Beyond it, the handler has to know who may ask.
+  answer ??= createHiloHandler({
+    ledger,
+    host: '127.0.0.1',
+    open: process.env.HILO_OPEN === 'true',
+  })
   return answer(request)
 }
 
-const { fetch } = new Hono().mount('/ids', handle)
-
-export { fetch as DELETE, fetch as GET, fetch as POST, fetch as PUT }
+export { handle as DELETE, handle as GET, handle as POST, handle as PUT }

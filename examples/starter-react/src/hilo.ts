@@ -1,0 +1,4 @@
+import { createHilo } from 'offline-hilo'
+
+/** The one `Hilo` of the app. Every module that needs an id imports it. */
+export const hilo = createHilo({ collections: { orders: { reserve: 200 } } })

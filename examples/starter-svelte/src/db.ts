@@ -1,0 +1,47 @@
+import Dexie, { type Table } from 'dexie'
+import { hilo } from './hilo'
+
+export interface Order {
+  id: string
+  customer: string
+  madeAt: string
+}
+
+/** An order that the API does not have yet. */
+interface Waiting {
+  /** In the queue of this browser. It never leaves it, so it may count from 1. */
+  place?: number
+  order: Order
+  /** Why the API will never take it. */
+  refused?: string
+}
+
+export const db = new Dexie('my-shop') as Dexie & {
+  orders: Table<Order, string>
+  outbox: Table<Waiting, number>
+}
+db.version(1).stores({ orders: 'id, madeAt', outbox: '++place, order.id' })
+
+/** Works offline. What it resolves with is the order's id for ever. */
+export async function addOrder(customer: string): Promise<string> {
+  // Before the transaction: IndexedDB ends one that waits for anything but IndexedDB.
+  const id = await hilo.nextId('orders')
+  const order = { id, customer, madeAt: new Date().toISOString() }
+  await db.transaction('rw', db.orders, db.outbox, async () => {
+    await db.orders.add(order)
+    await db.outbox.add({ order })
+  })
+  return id
+}
+
+/** All orders, the oldest first, and what has become of them. */
+export async function listOrders() {
+  const orders = await db.orders.orderBy('madeAt').toArray()
+  const outbox = new Map((await db.outbox.toArray()).map((each) => [each.order.id, each]))
+  return orders.map((order) => ({ ...order, state: stateOf(outbox.get(order.id)) }))
+}
+
+function stateOf(waiting: Waiting | undefined): string {
+  if (!waiting) return 'sent'
+  return waiting.refused ? `refused: ${waiting.refused}` : 'waits'
+}

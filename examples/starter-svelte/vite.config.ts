@@ -1,0 +1,11 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte'
+import { defineConfig } from 'vite'
+import { VitePWA } from 'vite-plugin-pwa'
+
+// The server sees the name under which the page is open.
+const server = { target: 'http://127.0.0.1:8080', changeOrigin: false }
+
+export default defineConfig({
+  plugins: [svelte(), VitePWA({ workbox: { globPatterns: ['**/*.{html,js,css,svg}'] } })],
+  server: { proxy: { '/databases': server, '/api': server } },
+})

@@ -1,5 +1,0 @@
-import { Orders } from './orders'
-
-export default function Page() {
-  return <Orders />
-}
