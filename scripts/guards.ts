@@ -49,7 +49,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H2 a page that waits for a claim gets its lease once it is stored',
     'worker/claims',
-    'waiting.given = given',
+    'waiter.given = given',
   ),
   guard("H2 an app's own store commits before it resolves", 'addons/sqlite/store'),
   guard("H2 a series in an app's own store is committed before it resolves", 'addons/sqlite/store'),
@@ -88,7 +88,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H4 a page that has gone is leased nothing by an exchange that comes to its turn late',
     'worker/owner',
-    'const wanted = () => request',
+    'const now = () => request',
   ),
   guard(
     'H4 without a document a page counts as hidden',
@@ -1067,7 +1067,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H32 nothing is leased to any page before the answer',
     'worker/check-ins',
-    'const isFirst = this.#isAsking; this.#isAsking = false; return isFirst',
+    "this.start = 'over'; return waits",
   ),
   guard(
     'H32 the answer to a repetition does not say that this device is no copy',
@@ -1077,7 +1077,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H32 who waits is not served by the answer to a repetition',
     'worker/check-ins',
-    change('isOwn ? context.checkedIn : context.update', 'context.checkedIn'),
+    "await record.updateAndServe('check-in', event)",
   ),
   guard('H32 a claim of an earlier session does not hide a copy', 'worker/check-ins'),
   guard(

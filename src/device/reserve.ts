@@ -1,7 +1,9 @@
 /**
  * The reserve is the device's, not a page's (H36): the largest that a page has declared within the
- * last days. No page's end changes it, and the clock decides about sizes only.
+ * last days. No page's end changes it, and the clock decides about sizes only. A `reserve` call
+ * sets it, and a release ends it, for each page of the device.
  */
+import { total } from '../core/range.js'
 import type { Target } from './contract.js'
 import type { Declared, DeviceState } from './state.js'
 
@@ -41,4 +43,25 @@ export function reserveOf({ reserve, declared }: DeviceState, usual: number): nu
   // guard: H36 the largest reserve that was declared is the device's
   if (declared) return reserve ?? Math.max(...declared.map((each) => each.reserve))
   return reserve ?? usual
+}
+
+/** An app asks for numbers: a release is over. */
+export function asked(state: DeviceState): DeviceState {
+  const { isReleased, ...rest } = state
+  return isReleased ? rest : state
+}
+
+/**
+ * The step that finds the count reached also stores it: later claims fill up to it.
+ * @returns whether it is reached
+ */
+export function filled(state: DeviceState, count: number): [DeviceState, boolean] {
+  const next = asked(state)
+  return total(state.ranges) < count ? [next, false] : [{ ...next, reserve: count }, true]
+}
+
+/** Everything was given back, and what `reserve` has set is over. */
+export function withoutReserve(state: DeviceState): DeviceState {
+  const { reserve, ...rest } = state
+  return reserve === undefined ? state : rest
 }

@@ -9,7 +9,10 @@ import { isNoAnswer } from '../core/failures.js'
 import { type CheckInRequest, MOST_TOKENS } from '../core/wire.js'
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../device/check-in.js'
 import { hear } from '../device/ledger.js'
-import type { CollectionContext, OwnerContext } from './context.js'
+import type { Surroundings } from '../device/owner/lease.js'
+import type { DeviceState } from '../device/state.js'
+import type { OwnerContext } from './context.js'
+import type { CollectionRecord } from './record.js'
 import { Retry } from './retry.js'
 
 /** A longer interval spares the server requests, and notices a copy of this device later. */
@@ -20,7 +23,7 @@ const PAUSES = { first: 60_000, longest: 60 * 60 * 1000 }
 const SOON_MS = 250
 
 interface Begun {
-  context: CollectionContext
+  record: CollectionRecord
   request: CheckInRequest
 }
 
@@ -31,10 +34,10 @@ export class CheckIns {
   /** Of the database, on this device. */
   readonly #name: string
   readonly #retry: Retry
-  readonly #members = new Set<CollectionContext>()
-  readonly #started = new Set<CollectionContext>()
+  readonly #members = new Set<CollectionRecord>()
+  readonly #started = new Set<CollectionRecord>()
   /** The collections that the check-in under way looks at. */
-  #covered: ReadonlySet<CollectionContext> = new Set()
+  #covered: ReadonlySet<CollectionRecord> = new Set()
   #flight: Promise<void> | undefined
   /** Work that no check-in may run beside. */
   readonly #apart = new Set<Promise<unknown>>()
@@ -49,18 +52,18 @@ export class CheckIns {
     this.#retry = new Retry(owner, PAUSES)
   }
 
-  join(context: CollectionContext): void {
-    this.#members.add(context)
+  join(record: CollectionRecord): void {
+    this.#members.add(record)
   }
 
   /**
    * @param isDue is there something to ask? If not, the device checks in after the interval: it
    * holds no tokens yet, or has just got new ones.
    */
-  start(context: CollectionContext, isDue: boolean): void {
-    if (this.#started.has(context)) return
+  start(record: CollectionRecord, isDue: boolean): void {
+    if (this.#started.has(record)) return
     const isFirst = this.#started.size === 0
-    this.#started.add(context)
+    this.#started.add(record)
     if (isDue) this.retryNow()
     else if (isFirst && !this.#flight) this.#plan()
   }
@@ -69,7 +72,7 @@ export class CheckIns {
   planReport(): void {
     // What has failed is sent again later, with all that was used until then.
     if (this.#report || this.#flight || this.#retry.failures > 0) return
-    const waits = [...this.#members].flatMap((each) => each.reportIn() ?? [])
+    const waits = [...this.#members].flatMap((each) => each.reportIn ?? [])
     if (waits.length === 0) return
     // guard: H32 the server hears of use
     this.#report = this.#owner.after(Math.max(SOON_MS, ...waits), () => this.retryNow())
@@ -101,9 +104,9 @@ export class CheckIns {
   }
 
   /** Checks in now. Resolves when this collection was answered, or the request has failed. */
-  async ask(context: CollectionContext): Promise<void> {
-    this.#started.add(context)
-    if (!this.#covered.has(context)) await this.#flight
+  async ask(record: CollectionRecord): Promise<void> {
+    this.#started.add(record)
+    if (!this.#covered.has(record)) await this.#flight
     this.retryNow()
     await this.#flight
   }
@@ -156,14 +159,14 @@ export class CheckIns {
    * @param isForced also when there is nothing new to ask
    * @throws HiloError as a request that failed, also when a claim that shows a token is in the way
    */
-  async #checkIn(contexts: Iterable<CollectionContext>, isForced = false): Promise<void> {
+  async #checkIn(records: Iterable<CollectionRecord>, isForced = false): Promise<void> {
     const id = this.#owner.world.newId()
     const begun: Begun[] = []
     let isClaimUnderWay = false
-    for (const context of contexts) {
-      const { request, isLater } = await this.#begin(context, id, isForced)
+    for (const record of records) {
+      const { request, isLater } = await this.#begin(record, id, isForced)
       isClaimUnderWay ||= isLater === true
-      if (request) begun.push({ context, request })
+      if (request) begun.push({ record, request })
     }
     if (begun.some(({ request }) => request.id === id)) this.#begun.add(id)
     const isOwn = ({ request }: Begun) => this.#begun.has(request.id)
@@ -174,7 +177,7 @@ export class CheckIns {
     // guard: H13 a check-in that an earlier session began is followed by a new one
     if (others.length > 0)
       await this.#checkIn(
-        others.map(({ context }) => context),
+        others.map(({ record }) => record),
         true,
       )
     // It may wait until the user signs in again.
@@ -182,11 +185,11 @@ export class CheckIns {
     if (isClaimUnderWay) throw new HiloError('server-unreachable', 'A claim is under way.')
   }
 
-  #begin(context: CollectionContext, id: string, isForced: boolean) {
-    return context.update((state) => {
+  #begin(record: CollectionRecord, id: string, isForced: boolean) {
+    return record.update((state, { date }) => {
       // guard: H19 no clock says that a start need not ask
-      const isStart = context.asks(state)
-      const isDue = isForced || isStart || isCheckInDue(state, this.#owner.world.date())
+      const isStart = record.asks(state)
+      const isDue = isForced || isStart || isCheckInDue(state, date)
       const { state: next, ...begun } = isDue ? beginCheckIn(state, id) : { state }
       return [next, begun as Omit<ReturnType<typeof beginCheckIn>, 'state'>]
     })
@@ -198,10 +201,9 @@ export class CheckIns {
    * @param isOwn did this owner begin it? Only then does the answer serve who waits for it
    */
   async #send(together: readonly Begun[], isOwn: boolean): Promise<void> {
-    const { source, world } = this.#owner
-    const [{ context: first, request }] = together as [Begun]
+    const [{ record: first, request }] = together as [Begun]
     const { id, ledgers } = request
-    const asked = source.checkIn!(first.target, {
+    const asked = this.#owner.source.checkIn!(first.target, {
       id,
       grants: together.flatMap(({ request: { grants } }) => grants),
       spent: together.flatMap(({ request: { spent = [] } }) => spent),
@@ -214,20 +216,18 @@ export class CheckIns {
     })
     this.isAnswered = true
     let at = 0
-    for (const { context, request } of together) {
+    for (const { record, request } of together) {
       const grants = answer.grants.slice(at, at + request.grants.length)
       at += request.grants.length
-      const date = isOwn ? world.date() : undefined
-      // guard: H32 who waits is not served by the answer to a repetition
-      await (isOwn ? context.checkedIn : context.update)((before) => {
-        const state = hear(
-          before,
-          { name: answer.ledger, tag: answer.serverTag ?? '' },
-          world.date(),
-        )
+      const heard = { name: answer.ledger, tag: answer.serverTag ?? '' }
+      const date = isOwn ? this.#owner.world.date() : undefined
+      const event = (before: DeviceState, around: Surroundings): [DeviceState, void] => {
+        const state = hear(before, heard, around.date)
         return [applyCheckIn(state, request.id, { grants }, date), undefined]
-      })
-      context.notify()
+      }
+      // guard: H32 who waits is not served by the answer to a repetition
+      await (isOwn ? record.updateAndServe('check-in', event) : record.update(event))
+      record.notify()
     }
     this.#begun.delete(request.id)
   }
@@ -241,10 +241,10 @@ export class CheckIns {
 
   /** What one answer says is heard in all collections of the database. */
   async #hear(heard: HeardLedger): Promise<void> {
-    for (const context of this.#members) {
+    for (const record of this.#members) {
       // guard: H34 a check-in that another ledger refuses is heard
-      await context.update((state) => [hear(state, heard, this.#owner.world.date()), undefined])
-      context.notify()
+      await record.update((state, { date }) => [hear(state, heard, date), undefined])
+      record.notify()
     }
   }
 }

@@ -3,53 +3,39 @@
  * point, because a claim's id is stored before it is first sent (H11).
  */
 
-import { type Failure, type HeardLedger, HiloError, toFailure } from '../core/errors.js'
+import { type Failure, type HeardLedger, type HiloError, toFailure } from '../core/errors.js'
 import { isRepeated, nextStep } from '../core/failures.js'
-import { type Range, total } from '../core/range.js'
-import { MIN_CAPACITY } from '../core/wire.js'
-import { applyShown, beginCheckIn } from '../device/check-in.js'
-import { addGrant, beginClaim, dropClaim } from '../device/claim.js'
+import { beginClaim, dropClaim } from '../device/claim.js'
 import { hear, ledgersDiffer } from '../device/ledger.js'
-import type { DeviceClaim, DeviceState, GrantedRange } from '../device/state.js'
+import { granted, refused, type Tries } from '../device/owner/claiming.js'
+import { goOn } from '../device/sizes.js'
+import type { DeviceClaim, GrantedRange, Stop } from '../device/state.js'
 import { pagesWithOffers } from '../device/write-off.js'
+import type { CheckIns } from './check-ins.js'
 import type { Begun, ClaimRequests, Sent } from './claim-requests.js'
-import type { CollectionContext } from './context.js'
+import type { CollectionRecord } from './record.js'
 import { Retry } from './retry.js'
 
 const PAUSES = { first: 1_000, longest: 60_000 }
 
 export class Claims {
-  /** Why the last claim failed, as the status shows it. */
-  failure: Failure | undefined
-  /** The same for callers, as long as the server's pause lasts. */
+  /** The same as the record's, for callers, as long as the server's pause lasts. */
   #lastFailure: Failure | undefined
-  readonly #context: CollectionContext
+  readonly #record: CollectionRecord
   /** Of the collection's database. */
   readonly #requests: ClaimRequests
-  /** A claim in the background has ended; the server granted `missing` fewer than were wanted. */
-  readonly #ended: (missing: number) => void
+  readonly #checkIns: CheckIns
   readonly #retry: Retry
-  /** The id of the claim that this owner has begun: no copy of the storage repeats it. */
-  own: string | undefined
   #flight: Promise<Failure | undefined> | undefined
   /** How many numbers the last grant was too small. */
   #missing = 0
-  /** A larger claim was refused. */
-  #largest: number | undefined
+  #tries: Tries = { isFirst: true, largest: undefined }
 
-  constructor(
-    context: CollectionContext,
-    requests: ClaimRequests,
-    ended: (missing: number) => void,
-  ) {
-    this.#context = context
+  constructor(record: CollectionRecord, requests: ClaimRequests, checkIns: CheckIns) {
+    this.#record = record
     this.#requests = requests
-    this.#ended = ended
-    this.#retry = new Retry(context.owner, PAUSES)
-  }
-
-  get isUnderWay(): boolean {
-    return this.#flight !== undefined
+    this.#checkIns = checkIns
+    this.#retry = new Retry(record.owner, PAUSES)
   }
 
   /** The server asked for a pause, or has just let a request wait in vain. */
@@ -62,21 +48,28 @@ export class Claims {
    * way gets the outcome of that one.
    */
   ask(want: number): Promise<Failure | undefined> {
-    const isOnline = this.#context.owner.isOnline()
+    const isOnline = this.#record.owner.isOnline()
     if (!isOnline) return Promise.resolve(SWITCHED_OFF)
     if (this.isPaused && !this.#flight) return Promise.resolve(this.#lastFailure)
     this.#flight ??= this.#start(want).finally(() => {
+      this.#record.isClaiming = false
       this.#flight = undefined
     })
     return this.#flight
   }
 
   askInBackground(want: number): void {
-    const { signal, isOnline } = this.#context.owner
-    if (this.isUnderWay || signal.aborted || !isOnline()) return
-    const { run } = this.#context.owner
-    run(this.ask(want).then((failure) => this.#ended(failure ? 0 : this.#missing)))
-    this.#context.notify()
+    const record = this.#record
+    const { signal, isOnline, run } = record.owner
+    if (this.#flight || signal.aborted || !isOnline()) return
+    const ended = (failure: Failure | undefined) => {
+      const { shared } = record
+      const more = goOn(shared, failure ? 0 : this.#missing, record.filledTo(shared.reserve))
+      if (more > 0) this.askInBackground(more)
+      record.notify()
+    }
+    run(this.ask(want).then(ended))
+    record.notify()
   }
 
   /** The network may be back: a claim that failed is sent again now. */
@@ -91,8 +84,9 @@ export class Claims {
   }
 
   async #start(want: number): Promise<Failure | undefined> {
+    this.#record.isClaiming = true
     this.#retry.cancel()
-    const { owner } = this.#context
+    const { owner } = this.#record
     try {
       await this.#claimInTurn(want)
       this.#retry.succeeded()
@@ -102,8 +96,8 @@ export class Claims {
       this.#lastFailure = isRepeated(failure) ? { ...failure, isRepeated: true } : failure
       this.#retry.failed(failure, () => this.askInBackground(want))
     }
-    this.failure = this.#lastFailure
-    return this.failure
+    this.#record.failure = this.#lastFailure
+    return this.#lastFailure
   }
 
   /**
@@ -111,7 +105,7 @@ export class Claims {
    * one tab at a time claims for a collection. Nobody waits here for the lock of another one.
    */
   async #claimInTurn(want: number): Promise<void> {
-    const { owner, target, name } = this.#context
+    const { owner, target, name } = this.#record
     const { source, world } = owner
     const isAlone = () => source.isPlain?.(target.database) ?? true
     if (!isAlone()) this.#requests.open()
@@ -131,8 +125,8 @@ export class Claims {
   }
 
   async #claim(want: number, isAlone: boolean): Promise<void> {
-    const { update } = this.#context
-    for (let isFirstFailure = this.#retry.failures === 0; ; ) {
+    this.#tries = { ...this.#tries, isFirst: this.#retry.failures === 0 }
+    for (;;) {
       const { claim, grant } = await this.#ask(want, isAlone)
       // Without a claim there are enough numbers: other tabs claimed or parked some.
       this.#missing = 0
@@ -141,28 +135,21 @@ export class Claims {
         return await this.#add(claim, await grant, want)
       } catch (error) {
         const failure = toFailure(error, 'storage-failed')
+        const { ledger } = failure
+        const follows = ledger && claim.ledgers?.[ledger.tag]
+        if (ledger && (await this.#follows({ ...ledger, follows }))) continue
         const step = nextStep(failure)
-        if (
-          failure.ledger &&
-          (await this.#follows({ ...failure.ledger, follows: claim.ledgers?.[failure.ledger.tag] }))
-        )
-          continue
         if (step === 'same' || step === 'stop') throw error
         // guard: H25 a claim that is refused for good is forgotten
-        const isOurs = await update((state) => [
+        const isOurs = await this.#record.update((state) => [
           dropClaim(state, claim.id),
           state.claim?.id === claim.id,
         ])
         // A check-in shows its token now.
-        if (claim.shown) void this.#context.checkIn()
-        const isSmallest = claim.lastBatchSize <= MIN_CAPACITY
-        if (step === 'smaller')
-          this.#largest = isSmallest ? undefined : Math.max(MIN_CAPACITY, claim.lastBatchSize >> 1)
-        // Without Web Locks another tab sends the same claim, and may use what it brings first.
-        const isTaken = step === 'fresh' && !isOurs
-        if (step === 'forget' || (step === 'smaller' ? isSmallest : !isFirstFailure && !isTaken))
-          throw error
-        if (!isTaken) isFirstFailure = false
+        if (claim.shown) void this.#checkIns.ask(this.#record)
+        const [tries, isAgain] = refused(this.#tries, step, claim.lastBatchSize, isOurs)
+        this.#tries = tries
+        if (!isAgain) throw error
       }
     }
   }
@@ -172,25 +159,21 @@ export class Claims {
    * @throws HiloError when it does not, and stops
    */
   async #follows(heard: HeardLedger): Promise<boolean> {
-    const { owner, update } = this.#context
-    const [before, after] = await update((state) => {
+    const { stopped, isNew } = await this.#record.update((state, { date }) => {
       // guard: H34 a claim that another ledger refuses is heard
-      const next = hear(state, heard, owner.world.date())
-      return [next, [state, next] as const]
+      const next = hear(state, heard, date)
+      return [next, { stopped: next.stopped, isNew: next.followed !== state.followed }]
     })
-    const stop = this.#twoLedgers(after)
-    if (stop) {
-      // It is refused, too: so all collections of the database hear.
-      void this.#context.checkIn()
-      throw stop
-    }
-    return after.followed !== before.followed
+    if (!stopped) return isNew
+    // It is refused, too: so all collections of the database hear.
+    void this.#checkIns.ask(this.#record)
+    throw this.#twoLedgers(stopped)
   }
 
   /** Why nothing is claimed, where two ledgers have answered. */
-  #twoLedgers({ stopped }: DeviceState): HiloError | undefined {
-    const { owner, target } = this.#context
-    return stopped && ledgersDiffer(owner.url, target.database, stopped)
+  #twoLedgers(stop: Stop): HiloError {
+    const { owner, target } = this.#record
+    return ledgersDiffer(owner.url, target.database, stop)
   }
 
   /**
@@ -198,9 +181,9 @@ export class Claims {
    * are nearer than the server.
    */
   async #ask(want: number, isAlone: boolean): Promise<Sent> {
-    const { owner, name, target } = this.#context
-    for (let mayAsk = true; ; mayAsk = false) {
-      const begin = (id: string) => this.#begin(id, want, mayAsk)
+    const { owner, name, target } = this.#record
+    for (let mayPark = true; ; mayPark = false) {
+      const begin = (id: string) => this.#begin(id, want, mayPark)
       const sent = await this.#requests.claim(target, begin, isAlone)
       if (!sent.pages) return sent
       await owner.tabs?.askToPark(name, sent.pages)
@@ -208,66 +191,34 @@ export class Claims {
   }
 
   /** The claim to send, durably stored; none when enough is free. */
-  #begin(id: string, want: number, mayAsk: boolean): Promise<Begun> {
-    const { owner, updateAndLease } = this.#context
-    return updateAndLease<Begun>((state, reserve) => {
-      const stop = this.#twoLedgers(state)
-      if (stop) throw stop
+  #begin(id: string, want: number, mayPark: boolean): Promise<Begun> {
+    return this.#record.updateAndServe<Begun>('claim', (state, { reserve, date }) => {
+      if (state.stopped) throw this.#twoLedgers(state.stopped)
       const pages = pagesWithOffers(state, want)
       // guard: H12 pages are asked for their offers before a server is
-      if (mayAsk && pages.size > 0) return [state, { pages }]
-      const date = owner.world.date()
-      const { state: next, ...begun } = beginClaim(state, id, want, reserve, date, this.#largest)
-      if (begun.claim?.id === id) this.own = id
+      if (mayPark && pages.size > 0) return [state, { pages }]
+      const { largest } = this.#tries
+      const { state: next, ...begun } = beginClaim(state, id, want, reserve, date, largest)
+      if (begun.claim?.id === id) this.#record.ownClaim = id
       return [next, begun]
     })
   }
 
-  /**
-   * @param isNew the server may have got back what this device seems to hold: a page that closed
-   * sent it, and its note is not there. A check-in tells, and then the grant is added.
-   */
   async #add(claim: DeviceClaim, grant: GrantedRange, want: number, isNew = true): Promise<void> {
-    const { owner, checkIn, updateAndLease } = this.#context
-    this.#context.wasAnswered()
-    const error = await updateAndLease((before) => {
-      // guard: H34 a grant is heard before it is used, also one that comes late
-      const heard = hear(
-        before,
-        { name: grant.ledger, tag: grant.range.serverTag },
-        owner.world.date(),
-      )
-      const state = applyShown(heard, claim.id, grant.results)
-      try {
-        if (state.stopped) return [state, this.#twoLedgers(state)]
-        const next = addGrant(state, claim.id, grant, owner.world.date())
-        this.#missing = want - total(next.ranges)
-        const isUsedUp = next.claim !== state.claim && next.ranges === state.ranges
-        return [next, isUsedUp ? grantedAgain(grant.range) : undefined]
-      } catch (error) {
-        // guard: H12 a grant that seems to be held is refused only after a check-in
-        if (isNew) return [beginCheckIn(state, owner.world.newId()).state, AFTER_CHECK_IN]
-        // The same claim would bring the same grant.
-        return [dropClaim(state, claim.id), error]
-      }
-    })
-    if (error === AFTER_CHECK_IN) {
-      await checkIn()
+    const { world } = this.#record.owner
+    this.#checkIns.isAnswered = true
+    const outcome = await this.#record.updateAndServe('claim', (state, { date }) =>
+      granted(state, claim.id, grant, date, isNew ? () => world.newId() : undefined),
+    )
+    if (outcome === 'ask') {
+      await this.#checkIns.ask(this.#record)
       return this.#add(claim, grant, want, false)
     }
-    if (error) throw error
+    if ('stop' in outcome) throw this.#twoLedgers(outcome.stop)
+    if ('error' in outcome) throw outcome.error
+    this.#missing = want - outcome.free
   }
 }
-
-const AFTER_CHECK_IN = Symbol()
-
-/** Without this error, the device would ask such a server again at once, for ever. */
-const grantedAgain = ({ from, to }: Range): HiloError =>
-  new HiloError(
-    'invalid-response',
-    `The server granted ${from}–${to}, but this device has used these numbers. Nothing was ` +
-      'taken. Was an answer repeated, or the server restored from a backup?',
-  )
 
 export const SWITCHED_OFF: Failure = {
   code: 'server-unreachable',

@@ -9,82 +9,82 @@ import { nextStep } from '../core/failures.js'
 import { MOST_TOKENS } from '../core/wire.js'
 import { setAside, settle, surplus, takeBack } from '../device/device.js'
 import type { DeviceState, Exchange, Offer } from '../device/state.js'
-import type { CollectionContext } from './context.js'
+import type { CollectionRecord } from './record.js'
 
 type Request = Pick<Exchange, 'page' | 'id'>
 
 /** A range that is set aside to go back. */
 interface Piece {
-  context: CollectionContext
+  record: CollectionRecord
   offer: Offer
 }
 
 /**
- * @param contexts of one database
+ * @param records of one database
  * @param failures gets why not everything of a collection was given back
  */
 export async function giveEverythingBack(
-  contexts: readonly CollectionContext[],
+  records: readonly CollectionRecord[],
   { page, id }: Request,
   isCancelled: () => boolean,
-  failures: Map<CollectionContext, Failure>,
+  failures: Map<CollectionRecord, Failure>,
 ): Promise<void> {
-  const { source } = contexts[0]!.owner
+  const { source } = records[0]!.owner
   if (!source.giveBack) return
   // A worker may have died in this release: what it set aside and did not send comes back first.
   // guard: H16 a release that comes again sends the rest
   const withUnsent = (state: DeviceState) => settle(state, [{ exchange: id, takeBack: [] }])
 
   /** Those that are given back in common requests, and each of the others. */
-  async function groups(): Promise<CollectionContext[][]> {
-    const together: CollectionContext[] = []
-    const alone: CollectionContext[][] = []
-    const look = async (context: CollectionContext) => {
-      const { isEmpty, haveTokens } = await context.update((state) => {
+  async function groups(): Promise<CollectionRecord[][]> {
+    const together: CollectionRecord[] = []
+    const alone: CollectionRecord[][] = []
+    const look = async (record: CollectionRecord) => {
+      const { isEmpty, haveTokens } = await record.update((state) => {
         const { ranges } = withUnsent(state)
         const isEmpty = surplus(withUnsent(state), 0) === 0
         return [state, { isEmpty, haveTokens: ranges.every(({ token }) => token !== undefined) }]
       })
       // guard: H25 a release sends nothing for a collection without numbers
       if (isEmpty) return
-      if (haveTokens && source.giveBackTogether) together.push(context)
-      else alone.push([context])
+      if (haveTokens && source.giveBackTogether) together.push(record)
+      else alone.push([record])
     }
-    await Promise.all(contexts.map(look))
+    await Promise.all(records.map(look))
     return [together, ...alone]
   }
 
   /** Those whose numbers the server would take back now: it is asked once. */
-  async function reached(group: CollectionContext[]): Promise<CollectionContext[]> {
-    for (const [i, context] of group.entries()) {
+  async function reached(group: CollectionRecord[]): Promise<CollectionRecord[]> {
+    for (const [i, record] of group.entries()) {
       const rest = group.slice(i)
-      const failure = (await failureOf(source.reach?.(context.target))) ?? cancelled()
+      const failure = (await failureOf(source.reach?.(record.target))) ?? cancelled()
       if (!failure) return rest
       // It may refuse one collection, and take another one back.
       const isRefusal = failure.code === 'server-refused' && nextStep(failure) !== 'same'
       // guard: H25 a release that reaches nobody keeps everything
-      for (const each of isRefusal ? [context] : rest) failures.set(each, failure)
+      for (const each of isRefusal ? [record] : rest) failures.set(each, failure)
       if (!isRefusal) return []
     }
     return []
   }
 
-  async function setAllAside(group: readonly CollectionContext[]): Promise<Piece[]> {
-    const pieces = group.map(async (context) => {
-      const offers = await context.update((state) => {
+  async function setAllAside(group: readonly CollectionRecord[]): Promise<Piece[]> {
+    const pieces = group.map(async (record) => {
+      const offers = await record.update((state) => {
         const aside = setAside(withUnsent(state), page, id, 0)
         return [aside.state, aside.offers]
       })
       // Highest first: the server's counter can only step back from its end.
-      return offers.reverse().map((offer) => ({ context, offer }))
+      return offers.reverse().map((offer) => ({ record, offer }))
     })
     return (await Promise.all(pieces)).flat()
   }
 
   /** From here on these count as sent: after a crash nobody knows whether they were. */
   async function markSent(pieces: readonly Piece[]): Promise<Piece[]> {
-    const marked = pieces.map(({ context, offer }) =>
-      context.update((state) => [
+    const marked = pieces.map(({ record, offer }) =>
+      record.update((state) => [
         settle(state, [sentNote(offer)]),
         // guard: H8 a release sends what is still set aside
         state.offers.some(({ id, isSent }) => id === offer.id && !isSent),
@@ -95,7 +95,7 @@ export async function giveEverythingBack(
   }
 
   async function send(pieces: readonly Piece[]): Promise<Failure | undefined> {
-    const ranges = pieces.map(({ context: { target }, offer: { range } }) => ({ target, range }))
+    const ranges = pieces.map(({ record: { target }, offer: { range } }) => ({ target, range }))
     if (ranges.length > 1) {
       const failure = await failureOf(source.giveBackTogether!(ranges))
       if (!failure || nextStep(failure) === 'same') return failure
@@ -110,9 +110,9 @@ export async function giveEverythingBack(
 
   /** What was not sent stays. */
   async function stay(pieces: readonly Piece[], failure: Failure): Promise<void> {
-    const taken = pieces.map(({ context, offer }) => {
-      failures.set(context, failure)
-      return context.update((state) => [takeBack(state, page, [offer.id]), undefined])
+    const taken = pieces.map(({ record, offer }) => {
+      failures.set(record, failure)
+      return record.update((state) => [takeBack(state, page, [offer.id]), undefined])
     })
     await Promise.all(taken)
   }

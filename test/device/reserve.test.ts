@@ -1,8 +1,9 @@
 /** The reserve is the device's: declared by pages, with a day, and changed by no page's end. */
 import { describe, expect, test } from 'vitest'
-import { declare, reserveOf } from '../../src/device/reserve.js'
+import { declare, filled, reserveOf, withoutReserve } from '../../src/device/reserve.js'
 import { type DeviceState, emptyState } from '../../src/device/state.js'
 import { readState } from '../../src/device/stored.js'
+import { range } from '../support/ranges.js'
 
 const DAY = 24 * 60 * 60 * 1000
 const START = 20_000 * DAY
@@ -57,4 +58,18 @@ describe('the reserve', () => {
   test('that a call has set goes before them', () => {
     expect(reserveOf({ ...declaredBy([till, 0]), reserve: 50 }, 32)).toBe(50)
   })
+})
+
+test('a call that fills the device up to a count sets the reserve once it is reached', () => {
+  const holding = (to: number) => ({
+    ...emptyState(),
+    ranges: [range(1, to)],
+    isReleased: true as const,
+  })
+  expect(filled(holding(36), 37)).toEqual([{ ...emptyState(), ranges: [range(1, 36)] }, false])
+  const [state, isReached] = filled(holding(37), 37)
+  expect(isReached).toBe(true)
+  expect(reserveOf(state, 32)).toBe(37)
+  expect(state.isReleased).toBeUndefined()
+  expect(reserveOf(withoutReserve(state), 32)).toBe(32)
 })

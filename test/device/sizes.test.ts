@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MAX_DOUBLED_CAPACITY } from '../../src/core/wire.js'
-import { claimSize, enough, isLow, spare } from '../../src/device/sizes.js'
+import { claimSize, enough, goOn, isLow, spare, topUp } from '../../src/device/sizes.js'
 
 test('a device spares for looking ahead what does not make it low', () => {
   expect(spare(100, 32)).toBe(84)
@@ -23,6 +23,30 @@ test('enough leaves a device that is not low', () => {
   for (const reserve of [0, 1, 8, 32, 33, 200])
     expect(isLow(enough(16, reserve) - 16, reserve)).toBe(false)
   expect(enough(16, 32)).toBe(32)
+})
+
+describe('a claim in the background', () => {
+  const holding = (free: number) => ({ free, reserve: 32 })
+
+  test('tops up a device that is low, with what is offered in memory counted as free', () => {
+    expect(topUp(holding(15), 0, 0)).toBe(16)
+    expect(topUp(holding(16), 0, 0)).toBe(0)
+    expect(topUp(holding(15), 1, 0)).toBe(0)
+    expect(topUp(holding(0), 0, 5)).toBe(21)
+  })
+
+  test('goes on with what the server did not grant, up to the most that is kept', () => {
+    expect(goOn(holding(8), 20, 32)).toBe(28)
+    expect(goOn(holding(8), 4_000, 32)).toBe(32)
+    expect(goOn(holding(31), 1, 32)).toBe(32)
+    expect(goOn(holding(32), 1, 32)).toBe(0)
+    expect(goOn(holding(8), 0, 32)).toBe(0)
+  })
+
+  test('is not made after a release', () => {
+    expect(topUp({ ...holding(15), isReleased: true }, 0, 0)).toBe(0)
+    expect(goOn({ ...holding(8), isReleased: true }, 20, 32)).toBe(0)
+  })
 })
 
 describe('claimSize', () => {

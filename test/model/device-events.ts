@@ -4,9 +4,10 @@
  */
 
 import { total } from '../../src/core/range.js'
-import { applyCheckIn, applyShown, beginCheckIn } from '../../src/device/check-in.js'
-import { addGrant, beginClaim, dropClaim } from '../../src/device/claim.js'
+import { applyCheckIn, beginCheckIn } from '../../src/device/check-in.js'
+import { beginClaim, dropClaim } from '../../src/device/claim.js'
 import { settle } from '../../src/device/device.js'
+import { granted as afterGrant } from '../../src/device/owner/claiming.js'
 import type { DeviceState, Note } from '../../src/device/state.js'
 import { writeOffPages } from '../../src/device/write-off.js'
 import { hearOfFork, RESERVE } from './page-events.js'
@@ -162,13 +163,8 @@ function granted(
 ): DeviceState {
   if ('refused' in answer) return dropClaim(before, id)
   const { low, high, token, results } = answer
-  const state = applyShown(before, id, results)
   const range = { from: low, to: high, prefix: PREFIX, serverTag: 'A', ...(token && { token }) }
-  try {
-    return addGrant(state, id, { range }, 0)
-  } catch {
-    return dropClaim(state, id)
-  }
+  return afterGrant(before, id, { range, results }, 0)[0]
 }
 
 /** One transaction of the device: it settles the notes that pages left, too. */
