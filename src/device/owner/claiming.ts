@@ -1,7 +1,6 @@
 /**
- * What comes after a claim was sent: it is granted, or it was refused. Pure steps; the first one is
- * a transaction. Guarantees that a grant of another
- * ledger is not used (H34), and that a claim does not ask a server that refuses for ever.
+ * What comes after a claim was sent: it is granted, or it was refused. Pure. Guarantees that a grant
+ * of another ledger is not used (H34), and that a claim that is refused for good ends.
  */
 
 import { HiloError } from '../../core/errors.js'
