@@ -15,7 +15,10 @@ const CONFIG = `export default {
   oxc: { jsx: { runtime: 'automatic' } },
   resolve: {
     dedupe: ['react'],
-    alias: [{ find: /^offline-hilo(.*)$/, replacement: '${join(ROOT, 'src')}$1' }],
+    alias: [
+      { find: /^offline-hilo$/, replacement: '${join(ROOT, 'src')}' },
+      { find: /^offline-hilo\\/(.*)$/, replacement: '${join(ROOT, 'src/addons')}/$1' },
+    ],
   },
 }`
 
