@@ -705,7 +705,11 @@ export const GUARDS: Guard[] = [
     change('!follows(link, draft)', '!link'),
   ),
   guard('H28 a number that is taken already stores nothing else', 'store/indexeddb'),
-  guard('H28 a key has one number', 'addons/consecutive/consecutive'),
+  guard(
+    'H28 a key has one number',
+    'addons/consecutive/consecutive',
+    change('known &&', 'known && (known as { never?: true }).never &&'),
+  ),
   guard('H28 two numbers have two texts', 'addons/consecutive/strangers'),
   guard('H28 a key has one content', 'addons/consecutive/register'),
   guard('H40 a period that was closed gets no number', 'addons/consecutive/periods'),

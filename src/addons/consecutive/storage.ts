@@ -172,8 +172,8 @@ export class SeriesStorage {
       const make = { ...given, ...given.moment(now) }
       const { state, known, ...found } = await look(tx, make)
       const { current } = state
-      const before = known && takenBefore(known, state)
       // guard: H28 a key has one number
+      const before = known && takenBefore(known, state)
       if (known) mustBeSame(known.id, make.key, known.content, make.content)
       if (before?.isOut) {
         const row = takenBy(before.row, make.page)
