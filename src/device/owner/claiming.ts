@@ -1,6 +1,6 @@
 /**
- * What comes after a claim was sent: it is granted, or it was refused. Pure. Guarantees that a grant
- * of another ledger is not used (H34), and that a claim that is refused for good ends.
+ * What comes after a claim was sent: it is granted, or it was refused. Pure. Guarantees that a
+ * grant of another ledger is not used (H34), and that a claim that is refused for good ends.
  */
 
 import { HiloError } from '../../core/errors.js'
