@@ -2,7 +2,6 @@
  * A day of many devices in several regions, with the state of a region's device as the server keeps
  * it: how many requests reach each level, and what each level has to keep to survive an hour alone.
  */
-
 import { total } from '../src/core/range.js'
 import { addGrant, beginClaim } from '../src/device/claim.js'
 import { exchange, settle } from '../src/device/device.js'

@@ -1,5 +1,4 @@
 /** The public surface of `offline-hilo`, for pages. */
-
 export type { Batch } from './client/batch.js'
 export type { Counts, IdentityOptions, ReserveOptions } from './client/call-args.js'
 export { createHilo } from './client/create.js'

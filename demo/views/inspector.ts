@@ -1,5 +1,4 @@
 /** The package's own inspector, loaded when somebody wants to look inside. */
-
 import type { InspectedSeries } from '../../src/addons/inspector/index.js'
 import type { Hilo } from '../../src/index.js'
 import { must } from './dom.js'

@@ -1,5 +1,4 @@
 /** The server's public surface. */
-
 export type {
   CounterHook,
   CounterHooks,

@@ -1,5 +1,4 @@
 /** Vite's server in front of a RavenDB, as docs/ravendb.md has it; here in front of ours. */
-
 import { createServer } from 'vite'
 import { expect, onTestFinished, test } from 'vitest'
 import config from '../../examples/raven-proxy/vite.config.js'

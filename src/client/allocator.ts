@@ -2,7 +2,6 @@
  * Issues the ids of one collection from what this page holds. Guarantees that a call takes all it
  * asked for or nothing, and that after the page was closed nothing is issued.
  */
-
 import type { HiloError } from '../core/errors.js'
 import { type FormatId, type IdOf, idFormat } from '../core/id-format.js'
 import type { Target } from '../device/contract.js'

@@ -2,7 +2,6 @@
  * Calls to one owner. Guarantees that every call settles: with its answer, or, as soon as the owner
  * is lost, with a rejection. (Comlink never settles calls on a worker that died.)
  */
-
 import { whenLate } from '../core/when-late.js'
 import type { Owner } from '../device/contract.js'
 

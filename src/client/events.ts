@@ -1,7 +1,6 @@
 /**
  * What a Hilo tells its listeners, and when: a change is told once, however often it is reported.
  */
-
 import type { HiloError } from '../core/errors.js'
 import type { Target } from '../device/contract.js'
 import type { CollectionStatus, Degraded, HiloStatus, LedgerChange } from './status.js'

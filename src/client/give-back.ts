@@ -2,7 +2,6 @@
  * Sends what a page gives back to the server, when there may be no time for an answer. A page loads
  * this file once it has its first ids; until then nothing is offered to it.
  */
-
 import { MOST_TOKENS, type ReturnManyRequest, type ReturnRequest } from '../core/wire.js'
 import type { OwnerConfig } from '../device/contract.js'
 import {

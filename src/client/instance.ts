@@ -3,7 +3,6 @@
  * allocator for each collection that was used. Starts all of it, tells it how the page and the
  * network are, and ends it with `close()`.
  */
-
 import { HiloError, toFailure } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'

@@ -1,5 +1,4 @@
 /** What `inspect` and `watch` show. It changes nothing, and is loaded when first used. */
-
 import type { fromFailure } from '../core/errors.js'
 import { type Step, stepsBetween } from '../device/activity.js'
 import type { OwnerCallbacks, Target } from '../device/contract.js'

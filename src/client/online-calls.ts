@@ -2,7 +2,6 @@
  * Calls that are rare and need the network anyway, so a page loads this file separately. Guarantees
  * that the device keeps a new reserve only if it was reached, and not after the call was cancelled.
  */
-
 import type { fromFailure } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import type { onAbort } from '../core/on-abort.js'

@@ -3,7 +3,6 @@
  * remembers which check-ins were answered, and gives the surplus back. It starts all of this
  * synchronously inside the handler, and awaits nothing first: nothing else works in every engine.
  */
-
 import type { Range } from '../core/range.js'
 import type { OwnerConfig, Target } from '../device/contract.js'
 import type { DeviceStore } from '../device/device-store.js'

@@ -3,7 +3,6 @@
  * answers, leaves notes and sends the surplus back. Each event reaches the page synchronously,
  * before anybody is told of it.
  */
-
 import { type Failure, fromFailure, toFailure } from '../core/errors.js'
 import { type Range, total } from '../core/range.js'
 import type { DeviceView, Target } from '../device/contract.js'

@@ -2,7 +2,6 @@
  * What an app can show of its ids: a snapshot, made from what this page holds and what the device
  * last said of itself.
  */
-
 import { fromFailure, type HiloError } from '../core/errors.js'
 import type { StorageKind } from '../device/contract.js'
 import { isLow } from '../device/sizes.js'

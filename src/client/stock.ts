@@ -3,7 +3,6 @@
  * and refuses the callers that cannot be served. `device/page/stock` decides; this is its shell.
  * Guarantees that one fetch runs at a time, and none after the page was closed.
  */
-
 import { type Failure, fromFailure, type HiloError, toFailure } from '../core/errors.js'
 import type { DeviceView } from '../device/contract.js'
 import type { LeaseQueue } from '../device/page/lease-queue.js'

@@ -4,7 +4,6 @@
  * under its old token can take it away any more (H12), and that a copy of this device's storage
  * stops using what the other copy went on with (H13). What the server has dropped is dropped here.
  */
-
 import { insertAll, type Range, size, total } from '../core/range.js'
 import { type CheckInAnswer, type CheckInRequest, MOST_TOKENS } from '../core/wire.js'
 import type { DeviceState } from './state.js'

@@ -3,7 +3,6 @@
  * transaction. Guarantees that a claim is stored before it is sent, that its grant is added once,
  * and that a grant never overlaps what the device already holds.
  */
-
 import { HiloError } from '../core/errors.js'
 import { idSuffix } from '../core/names.js'
 import { insert, overlaps, type Range, size, total } from '../core/range.js'

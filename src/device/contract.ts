@@ -3,7 +3,6 @@
  * crosses to a worker; expected failures are values. Every method is safe to lose: an answer that
  * never arrives costs a gap, not a duplicate.
  */
-
 import type { Failure } from '../core/errors.js'
 import type {
   DeviceClaim,

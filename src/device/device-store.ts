@@ -18,7 +18,6 @@
  *   step, so that each is settled once (H5).
  * - States are plain data that JSON can hold.
  */
-
 import type { SeriesKey } from './page-exit.js'
 import type { SeriesStore } from './series-store.js'
 import type { DeviceState, Note } from './state.js'

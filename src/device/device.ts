@@ -4,7 +4,6 @@
  * one of `ranges`, `leases` and `offers`, and leaves them only to be issued, to go back to the
  * server, or to become a gap.
  */
-
 import { insert, insertAll, isReturnable, takeHighest, takeLowest, total } from '../core/range.js'
 import { isNote } from './page-exit.js'
 import { spare } from './sizes.js'

@@ -5,7 +5,6 @@
  * ledger says that it follows the first one, above all that the first one granted. Pure
  * transitions.
  */
-
 import { type HeardLedger, HiloError } from '../core/errors.js'
 import { isLocal } from '../core/local-url.js'
 import { type Range, total } from '../core/range.js'

@@ -2,7 +2,6 @@
  * The options of `createHilo`, and their check. A wrong option is refused by name before anything
  * starts.
  */
-
 import { HiloError } from '../core/errors.js'
 import { type GivenHeaders, plainHeaders } from '../core/headers.js'
 import { tryFormat } from '../core/id-format.js'

@@ -2,7 +2,6 @@
  * The addresses of the HiLo protocol, for the source and for the request that a page sends when it
  * closes. Every value is encoded.
  */
-
 import type { Range } from '../core/range.js'
 import type { NextManyRequest, ReturnManyRequest, ReturnRequest } from '../core/wire.js'
 import type { Target } from './contract.js'

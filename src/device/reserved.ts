@@ -1,5 +1,4 @@
 /** The error of a `reserve` for several collections that did not get all ids. */
-
 import type { Failure } from '../core/errors.js'
 import type { Wanted } from './contract.js'
 

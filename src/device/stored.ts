@@ -4,7 +4,6 @@
  * reason, so that it can be set aside and the device claims anew. No step makes such a record. The
  * record of a newer version is left alone.
  */
-
 import { HiloError } from '../core/errors.js'
 import type { Range } from '../core/range.js'
 import { settle } from './device.js'

@@ -2,7 +2,6 @@
  * What a device got in memory, because its storage did not open in time, moves into what it has
  * stored (H35). Pure. Guarantees that a number keeps its owner: free, a page's, or offered by it.
  */
-
 import { insertAll, overlaps, type Range } from '../core/range.js'
 import { hear } from './ledger.js'
 import type { DeviceState } from './state.js'

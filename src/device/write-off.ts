@@ -3,7 +3,6 @@
  * transitions. Guarantees that such a number is never free again: if the page lives after all, its
  * numbers are a gap and nothing else.
  */
-
 import { total } from '../core/range.js'
 import type { DeviceState, Lease, Offer } from './state.js'
 

@@ -2,7 +2,6 @@
  * Shared by the sources that speak HTTP: turns a failed request into a `HiloError` that says what
  * to do.
  */
-
 import { HiloError, toFailure } from '../core/errors.js'
 import { isRepeated } from '../core/failures.js'
 import { type ErrorAnswer, TOO_MANY } from '../core/wire.js'

@@ -3,7 +3,6 @@
  * gives this device the numbers 700 to 799. Guarantees that a hi never becomes an id when it is
  * negative, no whole number, or not above what this device has seen.
  */
-
 import { HiloError } from '../core/errors.js'
 import type { Range } from '../core/range.js'
 import type { HiloSource, Target } from '../device/contract.js'

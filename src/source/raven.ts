@@ -3,7 +3,6 @@
  * on the grant tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
  * answer becomes a range; any other answer becomes a `HiloError` that says what to do.
  */
-
 import { HiloError } from '../core/errors.js'
 import { size } from '../core/range.js'
 import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'

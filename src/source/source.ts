@@ -2,7 +2,6 @@
  * The port to the server or counter that grants ranges. An implementation keeps no state: what must
  * survive a lost answer is in the claim.
  */
-
 import type { Range } from '../core/range.js'
 import type { CheckInAnswer, CheckInRequest } from '../core/wire.js'
 import type { Target } from '../device/contract.js'

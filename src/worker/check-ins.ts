@@ -3,7 +3,6 @@
  * were leased, and every few hours; in the background, one tab at a time, all collections in one
  * request. Guarantees that an answer is applied once.
  */
-
 import { type HeardLedger, HiloError, toFailure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
 import { type CheckInRequest, MOST_TOKENS } from '../core/wire.js'

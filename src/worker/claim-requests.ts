@@ -3,7 +3,6 @@
  * go to the server in one request. Guarantees that each collection has the id of a request once,
  * and that no claim waits for the answer to another request.
  */
-
 import { toFailure } from '../core/errors.js'
 import { nextStep } from '../core/failures.js'
 import { MOST_CLAIMS } from '../core/wire.js'

@@ -2,7 +2,6 @@
  * The claims of one collection: one at a time, repeated after a failure, and safe to lose at any
  * point, because a claim's id is stored before it is first sent (H11).
  */
-
 import { type Failure, type HeardLedger, type HiloError, toFailure } from '../core/errors.js'
 import { isRepeated, nextStep } from '../core/failures.js'
 import { beginClaim, dropClaim } from '../device/claim.js'

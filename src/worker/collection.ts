@@ -2,7 +2,6 @@
  * The calls of a page about one collection, and what follows from each: a claim, a check-in, a
  * search for pages that were killed.
  */
-
 import { type Failure, toFailure } from '../core/errors.js'
 import { total } from '../core/range.js'
 import { claimsFirst } from '../device/check-in.js'

@@ -1,5 +1,4 @@
 /** What the parts of an owner share. */
-
 import type { Failure } from '../core/errors.js'
 import type { Background } from '../device/background.js'
 import type { StorageKind } from '../device/contract.js'

@@ -3,7 +3,6 @@
  * range from its storage before it sends the range, that it sends each range once (H8), and that it
  * keeps all of them while the server cannot be reached.
  */
-
 import { type Failure, toFailure } from '../core/errors.js'
 import { nextStep } from '../core/failures.js'
 import { MOST_TOKENS } from '../core/wire.js'

@@ -3,7 +3,6 @@
  * when no worker starts. It has no globals; everything it touches comes in as its {@link World}, so
  * that a simulation runs the same code.
  */
-
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
 import { VERSION } from '../core/version.js'
 import { newBackground } from '../device/background.js'

@@ -3,7 +3,6 @@
  * keeps no number in memory: everything that a page gets is stored first (order law), so losing
  * this memory costs a gap at most.
  */
-
 import type { Failure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
 import { total } from '../core/range.js'

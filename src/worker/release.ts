@@ -2,7 +2,6 @@
  * Releases several collections at once, with few requests: those of one database are given back
  * together, while no check-in is under way.
  */
-
 import { type Failure, toFailure } from '../core/errors.js'
 import type { Answer } from '../device/contract.js'
 import type { Exchange } from '../device/state.js'

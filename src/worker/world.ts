@@ -2,7 +2,6 @@
  * Everything the owner touches outside itself, and the browser's version of it: the only place in
  * the owner's code that uses globals.
  */
-
 import type { HiloError } from '../core/errors.js'
 import { uuid } from '../core/uuid.js'
 import type { OwnerConfig, StorageKind } from '../device/contract.js'

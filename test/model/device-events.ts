@@ -2,7 +2,6 @@
  * What devices do beside their pages: they claim, check in, apply the answers, write dead pages
  * off, lose their power, and are copied.
  */
-
 import { total } from '../../src/core/range.js'
 import { applyCheckIn, beginCheckIn } from '../../src/device/check-in.js'
 import { beginClaim, dropClaim } from '../../src/device/claim.js'

@@ -4,7 +4,6 @@
  * events, from the beginning. The nearest states are explored, and what is farther away is tried by
  * walks at random.
  */
-
 import { total } from '../../src/core/range.js'
 import type { Mode } from '../../src/device/page/stock.js'
 import type { Random } from '../simulation/random.js'

@@ -2,7 +2,6 @@
  * The whole system as one value: a server, its backup, devices with their pages, and the messages
  * under way. Nothing in it is ever changed: each event makes a new one, which shares most parts.
  */
-
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 import type { Page } from '../../src/device/page/page.js'
 import {

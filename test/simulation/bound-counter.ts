@@ -4,7 +4,6 @@
  * block that the ledger has. The ledger's rules are the real ones. In place of an ORM's tables in
  * PostgreSQL there are numbers in memory.
  */
-
 import { EVERY_COLLECTION, keyText } from '../../server/src/ledger/collections.js'
 import type { CounterAnswer, CounterAsk } from '../../server/src/ledger/counter-port.js'
 import { createLedger } from '../../server/src/ledger/create-ledger.js'

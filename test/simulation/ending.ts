@@ -3,7 +3,6 @@
  * comes back once more. Then the devices give everything back, or use everything up, which shows a
  * number with two owners. In the end every number is accounted for.
  */
-
 import type { HiloError } from '../../src/core/errors.js'
 import type { Range } from '../../src/core/range.js'
 import { surplus } from '../../src/device/device.js'

@@ -3,7 +3,6 @@
  * `commit()` ends by itself when it has no request left, and dies with its page. After `commit()`
  * it goes on without the page. In a frozen page it keeps the others waiting.
  */
-
 import { copyData } from './copy-data.js'
 import type { Write } from './disk.js'
 import type { DatabaseHost, Waiting } from './idb-host.js'

@@ -3,7 +3,6 @@
  * 1 … n, or goes through ranges that an authority gave. Each number is confirmed, cancelled or
  * open. A number that two copies of a device both made is reported to one of them.
  */
-
 import { chain } from '../../src/addons/consecutive/chain.js'
 import type { StoredSeries } from '../../src/addons/consecutive/numbers.js'
 import { onlineSeries, seriesServer } from '../../src/addons/consecutive/online.js'

@@ -3,7 +3,6 @@
  * reached, everything healed, everything accounted for. The code under test is the package's own,
  * from the façade down to the server's ledger.
  */
-
 import type { Range } from '../../src/core/range.js'
 import type { HiloOptions } from '../../src/device/options.js'
 import type { DeviceState } from '../../src/device/state.js'

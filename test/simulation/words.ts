@@ -3,7 +3,6 @@
  * stream of its own, so a schedule in which it does not occur stays the same. A word that shows a
  * fault of the product is switched off until that is mended: known-faults.ts.
  */
-
 import { ledgerAnew, replica } from './another-ledger.js'
 import { bound, row } from './bound-counter.js'
 import { clockWithDisk } from './clock-with-disk.js'

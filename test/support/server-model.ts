@@ -1,5 +1,4 @@
 /** An authority in memory: with tokens like this package's server, without them like RavenDB. */
-
 import type { Range } from '../../src/core/range.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 import type { DeviceClaim, GrantedRange } from '../../src/device/state.js'

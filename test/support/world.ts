@@ -2,7 +2,6 @@
  * The owner's world in a test: the test moves its clock and chooses its server's answers, and every
  * request is recorded.
  */
-
 import { type Failure, HiloError } from '../../src/core/errors.js'
 import type { Range } from '../../src/core/range.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'

@@ -1,5 +1,4 @@
 /** What `offline-hilo/consecutive` takes, and what it answers. */
-
 import { expectTypeOf } from 'vitest'
 import {
   type Consecutive,

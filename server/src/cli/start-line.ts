@@ -3,7 +3,6 @@
  * operator should mend although the server runs. Guarantees that a setting is shown only if it is
  * listed here.
  */
-
 import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'

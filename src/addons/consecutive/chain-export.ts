@@ -3,7 +3,6 @@
  * for each number, record and entry in the order of making, and the totals with the result of the
  * check. Or its numbers as a table.
  */
-
 import { VERSION } from '../../core/version.js'
 import type { Link, NumberRow } from '../../device/series-store.js'
 import { verified } from './chain-verify.js'

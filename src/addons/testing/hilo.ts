@@ -3,7 +3,6 @@
  * and a storage in memory. Guarantees that the same calls make the same ids in every run. It waits
  * for no timer and no network, only for microtasks.
  */
-
 import type { Allocator } from '../../client/allocator.js'
 import { Hilo, type HiloAccess, type HiloRealm } from '../../client/hilo.js'
 import type { Instance } from '../../client/instance.js'

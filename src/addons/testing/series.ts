@@ -2,7 +2,6 @@
  * Series of consecutive numbers for the app's own tests, in memory: a device of its own with a
  * server of its own. The numbers are made by the functions that the real ones use.
  */
-
 import { toLetter } from '../../core/series-letters.js'
 import type { SeriesRequest } from '../../core/wire.js'
 import type { Link, SeriesStore, SeriesTransaction } from '../../device/series-store.js'

@@ -2,7 +2,6 @@
  * The HiLo server of a test, in memory: counters that begin at 1, and identities. Guarantees that
  * it grants no number twice, unless the number was given back.
  */
-
 import { HiloError } from '../../core/errors.js'
 import type { Range } from '../../core/range.js'
 import type { Target } from '../../device/contract.js'

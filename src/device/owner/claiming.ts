@@ -2,7 +2,6 @@
  * What comes after a claim was sent: it is granted, or it was refused. Pure. Guarantees that a
  * grant of another ledger is not used (H34), and that a claim that is refused for good ends.
  */
-
 import { HiloError } from '../../core/errors.js'
 import { type Range, total } from '../../core/range.js'
 import { MIN_CAPACITY } from '../../core/wire.js'

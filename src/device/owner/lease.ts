@@ -2,7 +2,6 @@
  * What a transaction gives a page. Guarantees that nothing goes back that could be another node's
  * (H9), or that another copy of the device keeps.
  */
-
 import { isCheckInDue } from '../check-in.js'
 import { exchange } from '../device.js'
 import { asked } from '../reserve.js'

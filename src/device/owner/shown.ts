@@ -1,7 +1,6 @@
 /**
  * What a status shows of the record, and of what became of it. It never decides who owns a number.
  */
-
 import type { Failure } from '../../core/errors.js'
 import { total } from '../../core/range.js'
 import type { SharedView } from '../contract.js'

@@ -3,7 +3,6 @@
  * transaction that finds enough numbers, as a rule the one that stores what was granted, also
  * leases them. Guarantees that nothing is leased to a page that does not wait any more.
  */
-
 import { total } from '../../core/range.js'
 import { isNote } from '../page-exit.js'
 import type { DeviceState, Exchange, Note } from '../state.js'

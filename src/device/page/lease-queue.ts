@@ -3,7 +3,6 @@
  * hot path. Guarantees that a number is taken at most once, and none after
  * {@link LeaseQueue.revoke}.
  */
-
 import { idSuffix } from '../../core/names.js'
 import { size } from '../../core/range.js'
 import type { Lease, LeaseNote } from '../state.js'

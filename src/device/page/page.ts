@@ -6,7 +6,6 @@
  * (H6), that it sends an offer once (H8), and that a failed exchange forgets nothing: what was
  * given up goes into every exchange until one is answered. To bring it twice is safe.
  */
-
 import { insertAll, isReturnable, type Range } from '../../core/range.js'
 import { idOf } from '../page-exit.js'
 import type {

@@ -1,5 +1,4 @@
 /** Consecutive numbers as an app makes them: over a fake IndexedDB, with the real server. */
-
 import { getEventListeners } from 'node:events'
 import { IDBDatabase, IDBFactory, IDBIndex, IDBObjectStore, IDBTransaction } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'

@@ -2,7 +2,6 @@
  * Crashes, power cuts, lost answers and full disks at any step of a device with two tabs: each of
  * its series is 1 … n, or goes through its ranges, and each key keeps the number that it got.
  */
-
 import { forceCloseDatabase, IDBDatabase, IDBTransaction } from 'fake-indexeddb'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'

@@ -1,5 +1,4 @@
 /** The public surface for Cloudflare: a Worker, and a Durable Object for each database. */
-
 export type { Log } from '../../http/log.js'
 export type { HandlerLimits, Wanted } from '../../http/options.js'
 export type { Action, ScopedToken, Tokens } from '../../http/tokens.js'

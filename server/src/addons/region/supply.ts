@@ -3,7 +3,6 @@
  * that a number leaves the device for good, in a transaction of its own, before the ledger gets it.
  * After a crash in between, the numbers that were just taken are a gap.
  */
-
 import { type Failure, toFailure } from '../../../../src/core/errors.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../../src/core/wire.js'
 import { applyCheckIn, beginCheckIn } from '../../../../src/device/check-in.js'

@@ -2,7 +2,6 @@
  * The statements that read and raise an ORM's counter, and how messages name it. Guarantees that
  * the counter only moves up.
  */
-
 import type { Query } from '../../../ledger/counter-port.js'
 import { CounterUnusable } from '../../../ledger/errors.js'
 import { valueAbove } from './blocks.js'
