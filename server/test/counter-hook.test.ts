@@ -420,16 +420,40 @@ describe('the first two blocks of a process', () => {
     expect(span(await take())).toEqual([20_100, 20_131])
   })
 
-  test('is nothing where the second one does not come: the next claim asks again', async () => {
+  test('wait for the next claim where the app does not answer', async () => {
     const given = [1, undefined, 3, 4]
+    const asked: number[] = []
     const nextHi = async () => {
       const hi = given.shift()
       if (hi === undefined) throw new Error('gone')
       return hi
     }
-    const { claim, take } = await open({ nextHi })
+    const isFree = ({ low }: { low: number }) => {
+      asked.push(low)
+      if (asked.length === 2) throw new Error('gone, too')
+      return true
+    }
+    const { claim, take } = await open({ nextHi, isFree })
     await expect(claim()).rejects.toThrow('nextHi of Shop/orders failed: gone')
+    await expect(claim()).rejects.toThrow('isFree of Shop/orders failed: gone, too')
+    expect(span(await take({ count: 100 }))).toEqual([100, 199])
     expect(span(await take())).toEqual([300, 331])
+    expect(given).toEqual([4])
+  })
+
+  test('that waited while a floor was raised above them are a gap', async () => {
+    const { nextHi, moves } = counter(1)
+    let isDown = true
+    const isFree = () => {
+      if (isDown) throw new Error('gone')
+      return true
+    }
+    const { claim, take, ledger } = await open({ nextHi, isFree })
+    await expect(claim()).rejects.toThrow('isFree of Shop/orders failed: gone')
+    await ledger.raiseFloor({ ...KEY, floor: 150 })
+    isDown = false
+    expect(span(await take())).toEqual([300, 331])
+    expect(moves).toEqual([1, 2, 3, 4])
   })
 
   test('are no numbers of which the back end has ids', async () => {

@@ -34,6 +34,8 @@ export function hookSource({ database, collection }: CollectionKey, hook: Hook):
   const inTurn = turns()
   /** The highest number that came: 0 may be one. The ledger may not have stored it yet. */
   let reached = -1
+  /** The first blocks. If the app does not answer about them, they wait for the next claim. */
+  const first: Block[] = []
   let isBegun = false
   /** Why this process grants nothing. */
   let refusal: CounterUnusable | undefined
@@ -60,33 +62,36 @@ export function hookSource({ database, collection }: CollectionKey, hook: Hook):
   async function begin(max: number): Promise<Block[]> {
     // guard: H20 a hook that contradicts itself does not begin in this process
     if (refusal) throw refusal
-    const blocks = [await takeBlock(max)]
+    // A floor may have been raised since.
+    if (first.some(({ low }) => low <= (max || -1))) first.length = 0
+    if (first.length === 0) first.push(await takeBlock(max))
     try {
-      await addBlocks(blocks, max)
-      for (const block of blocks) await refuseUsed(block)
+      await completeFirst(max)
+      for (const block of first) await refuseUsed(block)
     } catch (error) {
       if (!(error instanceof CounterUnusable)) throw error
       refusal = new CounterUnusable(`${error.message} ${NOTHING_YET}`)
       throw refusal
     }
     isBegun = true
-    return blocks
+    return first
   }
 
-  /** Adds a second block, and more as long as the jumps are too long. */
-  async function addBlocks(blocks: Block[], max: number): Promise<void> {
-    for (let isLong = true; isLong; ) {
-      const before = blocks.at(-1)!
-      const block = await takeBlock(max)
-      blocks.push(block)
-      isLong = hook.hiIs === 'block' && blockSize > 1 && block.hi - before.hi >= blockSize
+  /** Takes a second block, and more as long as the jumps are too long. */
+  async function completeFirst(max: number): Promise<void> {
+    const isLong = () => {
+      const [last, before] = [first.at(-1)!, first.at(-2)!]
+      return hook.hiIs === 'block' && blockSize > 1 && last.hi - before.hi >= blockSize
+    }
+    while (first.length < 2 || isLong()) {
       // guard: H20 a hook whose numbers are no places of blocks grants nothing
-      if (isLong && blocks.length > LONG_JUMPS)
+      if (first.length > LONG_JUMPS)
         throw new CounterUnusable(
-          `${name} gave ${blocks.map(({ hi }) => hi).join(', ')}: each time ${blockSize} more, ` +
+          `${name} gave ${first.map(({ hi }) => hi).join(', ')}: each time ${blockSize} more, ` +
             'or further. These are numbers, and no places of blocks. Nothing was granted. Write ' +
             "hiIs: 'first' or hiIs: 'last'.",
         )
+      first.push(await takeBlock(max))
     }
   }
 
