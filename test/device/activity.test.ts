@@ -114,6 +114,12 @@ describe('the steps between two states', () => {
       ['claim 33–48', 'gap page1 1–16', 'lease page2 33–48', 'issue page2 17–32'],
     ],
     [
+      'a page that was killed, beside free numbers that another one used up',
+      { ranges: [range(1, 16)], leases: [lease('page1', 17, 32)] },
+      { issued: 32, gaps: gaps({ crash: 16 }) },
+      ['gap page1 17–32', 'lease 1–16', 'issue 1–16'],
+    ],
+    [
       'a fork',
       { ranges: [range(17, 32)], leases: [lease('page1', 1, 16)] },
       { issued: 32, gaps: gaps({ fork: 32 }) },

@@ -625,6 +625,13 @@ describe('a check-in that fails', () => {
     return { world, owner }
   }
 
+  test('says that the server was not reached, until it answers a claim', async () => {
+    const { owner } = await failing(unreachable())
+    expect((await lease(owner, 0)).view.isReachable).toBe(false)
+    must(await owner.claim(target, 64))
+    expect((await lease(owner, 0)).view.isReachable).toBe(true)
+  })
+
   test('is sent again after pauses that double, shortened by chance', async () => {
     const { world } = await failing(unreachable())
     const pauses: number[] = []
