@@ -4,7 +4,7 @@
  * operator's token.
  */
 import type { z } from 'zod'
-import { answer } from '../../http/messages.js'
+import { answer, cutOff, parseJson } from '../../http/messages.js'
 import {
   OPERATED,
   OPERATED_METHODS,
@@ -38,7 +38,7 @@ export async function operatorRequest(
     throw forbidden('no-token', "Forbidden: send 'Authorization: Bearer <operator token>'.")
   const method = OPERATED_METHODS.find((each) => pathOfMethod(each) === what)
   if (!method || request.method !== 'POST') throw noRoute(request.method, pathOf(request.url))
-  const body: unknown = await request.json().catch(() => ({}))
+  const body = await bodyOf(request)
   const database = decoded(name)
   return {
     database,
@@ -54,6 +54,17 @@ async function run(
 ): Promise<unknown> {
   const given = { ...readBody(OPERATED[method], body), database }
   return object[method]((method === 'series' ? database : given) as never)
+}
+
+/** @throws Refusal. A `drop` whose body came broken would otherwise drop the whole database. */
+async function bodyOf(request: Request): Promise<unknown> {
+  const text = await request.text().catch(() => {
+    throw cutOff()
+  })
+  const body = parseJson(text)
+  if (body === undefined)
+    throw badRequest('The body has to be JSON: {} where there is nothing to say. Nothing was done.')
+  return body
 }
 
 /** @throws Refusal */

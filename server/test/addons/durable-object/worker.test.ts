@@ -206,6 +206,27 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     ])
   })
 
+  test('an operator’s request that cannot be read drops nothing', async () => {
+    const { url } = await start({ options: { operatorToken: TOKEN } })
+    await claim(url)
+    const operate = (what: string, body: string) =>
+      fetch(`${url}/operator/Shop/${what}`, { method: 'POST', headers: OPERATOR, body })
+    // Cut off, and mistyped: without the collection, it would be the whole database.
+    for (const body of [
+      '{"collection": "line',
+      "{'collection': 'lines'}",
+      'collection=lines',
+      '',
+    ]) {
+      const refused = await operate('drop', body)
+      expect([refused.status, (await refused.json()).Message]).toEqual([
+        400,
+        expect.stringContaining('Nothing was done'),
+      ])
+    }
+    expect(await (await operate('status', '{}')).json()).toMatchObject([{ collection: 'orders' }])
+  })
+
   test('the command line operates a ledger behind its address', async () => {
     const { url } = await start({ options: { databases: ['Shop', 'Depot'], operatorToken: TOKEN } })
     const run = async (args: string[]) => {
