@@ -133,18 +133,24 @@ describe('series --hand-over', () => {
       expect(stderr).toContain('The next document is T3-000132.')
       expect(stderr).toMatch(/\nIs this right\? \(yes\/no\) Nothing was changed\.\n$/)
     }
+    // Ctrl-C, and a terminal that is closed.
+    for (const typed of ['\x03', '\x04', 'yes\x03', '']) {
+      const { code, stderr } = await atTerminal(typed, () => handOver(), true)
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/Nothing was changed\.\n$/)])
+    }
     expect(await list()).toBe(before)
     const { code, stdout } = await atTerminal('yes\n', () => handOver())
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^Series T3 of .* goes on at 132\./)])
   })
 })
 
-/** Runs a command with a terminal at which somebody types. */
-async function atTerminal<T>(typed: string, work: () => Promise<T>): Promise<T> {
+/** Runs a command with a terminal at which somebody types, and which may then be closed. */
+async function atTerminal<T>(typed: string, work: () => Promise<T>, isClosed = false): Promise<T> {
   const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
   const terminal = Object.assign(new PassThrough(), { isTTY: true })
   Object.defineProperty(process, 'stdin', { value: terminal, configurable: true })
   terminal.write(typed)
+  if (isClosed) terminal.end()
   try {
     return await work()
   } finally {

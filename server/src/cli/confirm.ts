@@ -2,7 +2,7 @@
  * How a command changes a ledger: first it shows what it would do, then somebody says yes, at the
  * terminal or with `--yes`. Guarantees that nothing is changed before.
  */
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import type { OperatedLedger } from '../http/operated.js'
 import type {
   HandOverRefusal,
@@ -58,7 +58,11 @@ export async function confirmed(
 async function isConfirmed(plan: string): Promise<boolean> {
   if (!process.stdin.isTTY) return false
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`${plan}Is this right? (yes/no) `)
+  const answer = await new Promise<string>((resolve) => {
+    // Ctrl-C, or the end of what is typed: no answer would ever come.
+    terminal.once('close', () => resolve(''))
+    terminal.question(`${plan}Is this right? (yes/no) `, resolve)
+  })
   terminal.close()
   return answer.trim().toLowerCase() === 'yes'
 }
