@@ -16,7 +16,7 @@ export interface LedgerCall {
   name: string
   /** Which of the ledgers that were opened on it. */
   ledger: number
-  /** `open`, `secret`, `sql`, `rows`, or a method of the ledger. */
+  /** `open`, `secret`, `sql`, `counts`, or a method of the ledger. */
   method: string
   args: unknown[]
 }
@@ -31,8 +31,8 @@ type Method = (...args: unknown[]) => unknown
 export class LedgerObject extends DurableObject<unknown> {
   readonly #ledgers: Ledger[] = []
   #heard: string[] = []
-  /** Rows, as Cloudflare's bill counts them. */
-  readonly #rows = { written: 0, read: 0 }
+  /** Rows, as Cloudflare's bill counts them, and transactions. */
+  readonly #counts = { written: 0, read: 0, commits: 0 }
 
   async fetch(request: Request): Promise<Response> {
     const { ledger, method, args } = (await request.json()) as LedgerCall
@@ -50,7 +50,7 @@ export class LedgerObject extends DurableObject<unknown> {
     if (method === 'open') return this.#openLedger(args[0] as LedgerLimits)
     if (method === 'secret')
       return [...this.ctx.storage.sql.exec("SELECT value FROM hilo_meta WHERE key = 'secret'")][0]
-    if (method === 'rows') return this.#rows
+    if (method === 'counts') return this.#counts
     if (method === 'sql') return [...this.ctx.storage.sql.exec(args[0] as string)]
     const found = this.#ledgers[ledger] as unknown as Record<string, Method>
     return found[method]!(...args)
@@ -69,7 +69,10 @@ export class LedgerObject extends DurableObject<unknown> {
   #counted(): ObjectStorage {
     const { storage } = this.ctx
     return {
-      transactionSync: (step) => storage.transactionSync(step),
+      transactionSync: (step) => {
+        this.#counts.commits++
+        return storage.transactionSync(step)
+      },
       sync: () => storage.sync(),
       getAlarm: () => storage.getAlarm(),
       setAlarm: (at) => storage.setAlarm(at),
@@ -77,8 +80,8 @@ export class LedgerObject extends DurableObject<unknown> {
         exec: (text, ...parameters) => {
           const cursor = storage.sql.exec(text, ...parameters) as Cursor
           const rows = [...cursor]
-          this.#rows.written += cursor.rowsWritten
-          this.#rows.read += cursor.rowsRead
+          this.#counts.written += cursor.rowsWritten
+          this.#counts.read += cursor.rowsRead
           return rows
         },
       },

@@ -34,38 +34,62 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     }
   })
 
-  test('claims and check-ins write and read the rows that docs/cloudflare.md names', async () => {
+  /** A new ledger, and what its requests cost. */
+  async function countedLedger() {
     const name = randomUUID()
     const args = [ledgerLimits.parse({})]
     const ledger = ledgerAt(name, await call({ name, ledger: 0, method: 'open', args }))
-    const rows = () => call({ name, ledger: 0, method: 'rows', args: [] })
-    const costOf = async (act: () => Promise<unknown>) => {
-      const before = await rows()
-      await act()
-      const after = await rows()
-      return { written: after.written - before.written, read: after.read - before.read }
-    }
-    const orders = { database: 'shop', collection: 'orders' }
-    const claim = (count: number) =>
-      ledger.claim(
+    const counts = () => call({ name, ledger: 0, method: 'counts', args: [] })
+    const claim = async (count: number) => {
+      const orders = { database: 'shop', collection: 'orders', count: 32, lastMax: 0 }
+      const outcomes = await ledger.claim(
         Array.from({ length: count }, () => {
-          return { ...orders, id: randomUUID(), count: 32, lastMax: 0, serverTag: 'A', at: 1 }
+          return { ...orders, id: randomUUID(), serverTag: 'A', at: 1 }
         }),
       )
-    const [first] = await claim(1)
-    const { token } = (first as { grant: Grant }).grant
-    const grants = [{ token, next: 2 }]
+      return outcomes.map((outcome) => (outcome as { grant: Grant }).grant.token)
+    }
+    return {
+      claim,
+      checkIn: (token: string) =>
+        ledger.checkIn({
+          database: 'shop',
+          id: randomUUID(),
+          at: 2,
+          grants: [{ token, next: 2 }],
+        }),
+      async costOf(act: () => Promise<unknown>) {
+        const before = await counts()
+        await act()
+        const after = await counts()
+        return {
+          written: after.written - before.written,
+          read: after.read - before.read,
+          commits: after.commits - before.commits,
+        }
+      },
+    }
+  }
+
+  test('claims and check-ins write and read the rows that docs/cloudflare.md names', async () => {
+    const { claim, checkIn, costOf } = await countedLedger()
+    const [token] = await claim(1)
     expect({
       one: await costOf(() => claim(1)),
       ten: await costOf(() => claim(10)),
-      checkIn: await costOf(() =>
-        ledger.checkIn({ database: 'shop', id: randomUUID(), at: 2, grants }),
-      ),
+      checkIn: await costOf(() => checkIn(token!)),
     }).toEqual({
-      one: { written: 8, read: 19 },
-      ten: { written: 62, read: 55 },
-      checkIn: { written: 4, read: 20 },
+      one: { written: 8, read: 19, commits: 1 },
+      ten: { written: 62, read: 55, commits: 1 },
+      checkIn: { written: 4, read: 20, commits: 1 },
     })
+  })
+
+  test('400 check-ins of 400 devices are at most 20 commits', async () => {
+    const { claim, checkIn, costOf } = await countedLedger()
+    const tokens = await claim(400)
+    const { commits } = await costOf(() => Promise.all(tokens.map(checkIn)))
+    expect(commits).toBeLessThanOrEqual(20)
   })
 
   function ledgerAt(name: string, ledger: number): Ledger {
