@@ -77,6 +77,11 @@ const names = fc.constantFrom(
   'raft-request-id',
   'value',
   'force',
+  'number',
+  'series',
+  'period',
+  'after',
+  'limit',
 )
 const query = fc
   .array(fc.tuple(names, fc.oneof(nasty, fc.constantFrom('orders', '32', '1'))), { maxLength: 6 })
@@ -92,6 +97,7 @@ const path = fc
       '/hilo/series/checkin',
       '/hilo/series/close',
       '/hilo/series/hand-over',
+      '/hilo/explain',
       '/identity/next',
       '/identity/seed',
       '/docs',
@@ -234,6 +240,21 @@ describe.each(isInWorkerd ? [SQLITE] : [SQLITE, POSTGRES])('%s', (_, storage, nu
       }),
       { numRuns },
     )
+  })
+
+  test('a zero byte in an address is the client’s mistake', async () => {
+    const { ask } = await newHandler({}, await storage())
+    for (const path of [
+      'hilo/explain?tag=%00&number=1',
+      'hilo/explain?tag=orders&number=1&series=%00',
+      'hilo/explain?tag=orders&number=1&period=%00',
+      'hilo/series?after=1.%00',
+      'hilo/next?tag=%00',
+      'docs?id=Raven/Hilo/%00',
+    ]) {
+      const { status, body } = await ask(`/databases/Shop/${path}`)
+      expect([path, status, body.Type]).toEqual([path, 500, 'System.ArgumentException'])
+    }
   })
 })
 

@@ -6,7 +6,7 @@ import type { ExplainAnswer } from '../../../src/core/wire.js'
 import type { ExplainedGrant, ExplainedSeries, Explanation } from '../ledger/ledger.js'
 import type { Access } from './access.js'
 import { inWords } from './explain-words.js'
-import { answer, checkTag, DEFAULT_SEPARATOR, Parameters } from './messages.js'
+import { answer, checkTag, DEFAULT_SEPARATOR, LIMITS, Parameters } from './messages.js'
 import type { CheckedOptions } from './options.js'
 import { badRequest } from './refusals.js'
 import { handOverBody, pastBody, time } from './series-bodies.js'
@@ -20,7 +20,8 @@ export function explainRoutes({ ledger }: CheckedOptions, access: Access): Hono 
     query.mandatory('number')
     const number = query.number('number')
     if (number < 1) throw badRequest('A number is a whole number from 1 to 2^53-1.')
-    const [series, period] = [query.optional('series'), query.optional('period')]
+    const series = query.note('series', LIMITS.nameBytes)
+    const period = query.note('period', LIMITS.periodBytes)
     // guard: H26 who asks for numbers does not read who has them
     const wanted = [{ action: 'explain', tag: collection, count: 0 } as const]
     const found = await admit({ wanted }, () =>

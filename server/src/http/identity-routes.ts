@@ -3,13 +3,12 @@
  * leaves no gap. A request that is repeated with its `raft-request-id`, as RavenDB's clients do,
  * gets the same number.
  */
-import { Buffer } from 'node:buffer'
 import { Hono } from 'hono'
 import { identityText, normalizedIdentity } from '../ledger/collections.js'
 import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
 import type { Access } from './access.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
-import { answer, isPlain, MAX_DOCUMENT_ID_BYTES, Parameters } from './messages.js'
+import { answer, MAX_DOCUMENT_ID_BYTES, Parameters } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import { badParameter, quotaReached, type Refusal, refused, restored } from './refusals.js'
@@ -90,16 +89,9 @@ function readIdentityQuery(query: Parameters): {
   const text = query.single('name')
   if (text === '|') throw badParameter("The name of an identity is more than its '|'.")
   const name = text.endsWith('|') ? text : `${text}|`
-  const id = query.optional('raft-request-id')
-  if (!isPlain(name) || !isPlain(id ?? ''))
-    throw badParameter(
-      'name or raft-request-id has control characters or is no well-formed Unicode.',
-    )
-  if (Buffer.byteLength(name) > MAX_DOCUMENT_ID_BYTES)
-    throw badParameter(`The name has more than ${MAX_DOCUMENT_ID_BYTES} bytes of UTF-8.`)
-  if (Buffer.byteLength(id ?? '') > MAX_REQUEST_ID_BYTES)
-    throw badParameter(`raft-request-id has more than ${MAX_REQUEST_ID_BYTES} bytes of UTF-8.`)
-  return { name, id }
+  // With its `|`.
+  query.note('name', MAX_DOCUMENT_ID_BYTES - Number(!text.endsWith('|')))
+  return { name, id: query.note('raft-request-id', MAX_REQUEST_ID_BYTES) }
 }
 
 function readSeedQuery(query: Parameters): {

@@ -99,6 +99,20 @@ export class Parameters {
     return value?.trim() ? value : undefined
   }
 
+  /**
+   * A text that is stored, or compared with what is stored. PostgreSQL fails at a zero byte.
+   * @throws Refusal
+   */
+  note(name: string, maxBytes: number): string | undefined {
+    const value = this.optional(name)
+    if (value !== undefined && !isNote(value, maxBytes))
+      throw badParameter(
+        `Query string '${name}' has control characters, is no well-formed Unicode, or has more ` +
+          `than ${maxBytes} bytes of UTF-8.`,
+      )
+    return value
+  }
+
   /** @throws Refusal */
   mandatory(name: string): string {
     const value = this.optional(name)

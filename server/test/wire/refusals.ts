@@ -22,6 +22,10 @@ const beyond = (name: string) =>
   badParameter(`Query string '${name}' is beyond 2^53-1, the highest number this server grants.`)
 const endsIn = (separator: string) =>
   badParameter(`The tag may not end in the separator '${separator}', which is added to it.`)
+const NO_NAME = badParameter(
+  "Query string 'name' has control characters, is no well-formed Unicode, or has more than 511 " +
+    'bytes of UTF-8.',
+)
 const CONTROL = badParameter('The tag has control characters or is no well-formed Unicode.')
 const SEPARATOR = badParameter(
   "identityPartsSeparator is one character, and neither '|', which RavenDB keeps for identities, " +
@@ -96,7 +100,7 @@ export const refusals: readonly Difference[] = [
           'identity/next: POST identity/next?name={a 512}',
           'identity/next: POST identity/next?name={a 600}',
         ],
-        badParameter('The name has more than 512 bytes of UTF-8.'),
+        NO_NAME,
       ),
     },
   },
@@ -120,9 +124,7 @@ export const refusals: readonly Difference[] = [
       'identity/next: POST identity/next?name=|': badParameter(
         "The name of an identity is more than its '|'.",
       ),
-      'identity/next: POST identity/next?name=a%0Ab': badParameter(
-        'name or raft-request-id has control characters or is no well-formed Unicode.',
-      ),
+      'identity/next: POST identity/next?name=a%0Ab': NO_NAME,
     },
   },
   {
