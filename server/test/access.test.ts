@@ -300,6 +300,7 @@ describe('who may ask', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('no'))],
+    ['throws an answer', () => Promise.reject(new Response(null, { status: 302 }))],
     ['says something that is not true', () => Promise.resolve('yes' as unknown as boolean)],
   ])('where the application %s, nothing is granted', async (_, authorize) => {
     const log = { info() {}, error() {} }

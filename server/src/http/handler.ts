@@ -104,14 +104,22 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   app.notFound((c) => {
     throw noRoute(c.req.method, pathOf(c.req.url))
   })
-  app.onError((error, c) => {
+  const failed = (error: unknown, url: string): Response => {
     const refusal = toRefusal(error, logFailure)
     metrics.refused(refusal)
-    return answer(refusalBody(refusal, pathOf(c.req.url)), refusal.status, refusal.headers)
-  })
-  // `authorize` is given the request that came. `bodyLimit` replaces a request whose body tells no
-  // length by a copy.
-  return async (request) => app.fetch(request, { request })
+    return answer(refusalBody(refusal, pathOf(url)), refusal.status, refusal.headers)
+  }
+  app.onError((error, c) => failed(error, c.req.url))
+  return async (request) => {
+    try {
+      // `authorize` is given the request that came. `bodyLimit` replaces a request whose body tells
+      // no length by a copy.
+      return await app.fetch(request, { request })
+    } catch (thrown) {
+      // Of what is no Error, Hono makes no answer: functions of the application may throw anything.
+      return failed(thrown, request.url)
+    }
+  }
 }
 
 /** A client that goes away in the middle of its body is no failure of the server: no log line. */
