@@ -1031,6 +1031,21 @@ export const GUARDS: Guard[] = [
   guard('H26 nobody has more than a part of the work', 'server/gate'),
   guard('H26 turns go round', 'server/gate'),
   guard(
+    'H26 of what shares no commit, a token has one at work',
+    'server/counts',
+    change('devices', 'of(MOST_AT_WORK, PART)'),
+  ),
+  guard(
+    'H26 what shares no commit lets the shared ones through',
+    'server/counts',
+    change('nextTurn().then(work)', 'work()'),
+  ),
+  guard(
+    'H26 what a request costs is read in its turn',
+    'server/counts',
+    change('turn(() => readAll(unknown))', 'readAll(unknown)'),
+  ),
+  guard(
     'H28 the token of a series is replaced by a check-in of the series alone',
     'server/sqlite-ledger',
     'return token',

@@ -161,7 +161,20 @@ describe('what one till’s token can do', () => {
       shop.steal(`/databases/Shop/identity/next?name=${name}`, { method: 'POST' })
     for (let i = 0; i < 150; i++) expect((await next('bills')).status).toBe(200)
     expect(await through(150, (i) => next(`bills-${i}`))).toBe(99)
+    // Its names are used up. Those that are there cost none, however many ask at once.
+    const answers = await Promise.all(Array.from({ length: 150 }, () => next('bills')))
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
     await shop.othersWork()
+  })
+
+  test('it pays once for a name that many of its requests make at once', async () => {
+    const { steal } = await newShop({ actions: ['claim', 'seed'] }, { namesPerHour: 60 })
+    const seed = (value: number) =>
+      steal(`/databases/Shop/identity/seed?name=bills&value=${value}`, { method: 'POST' })
+    for (let i = 1; i < 100; i++) expect((await seed(i)).status).toBe(200)
+    const together = Array.from({ length: 50 }, () => steal(NEXT, claimOf(['orders'])))
+    for (const { status } of await Promise.all(together)) expect(status).toBe(201)
+    expect(await through(100, (i) => steal(NEXT, claimOf([`c${i}`])))).toBe(58)
   })
 
   test('it stores a bounded number of grants', async () => {
@@ -287,13 +300,13 @@ describe('maxId', () => {
 })
 
 test('how far a counter has gone is remembered of the last ten thousand', async () => {
-  const read = vi.fn(async () => ({ max: 7, version: 1 }))
-  const costs = createCosts(read as never)
+  const readAll = vi.fn(async (keys: readonly object[]) => keys.map(() => ({ max: 7, version: 1 })))
+  const costs = createCosts({ readAll })
   const keyOf = (n: number) => ({ database: 'shop', collection: `c${n}` })
-  const priceOf = (n: number) => costs.of([{ ...keyOf(n), count: 1, lastMax: 0 }])
+  const priceOf = (n: number) => costs.of([{ ...keyOf(n), count: 1, lastMax: 0 }], (read) => read())
   for (let n = 0; n <= 10_000; n++) costs.saw(keyOf(n), 5)
   await priceOf(1)
-  expect(read).not.toHaveBeenCalled()
+  expect(readAll).not.toHaveBeenCalled()
   await priceOf(0)
-  expect(read).toHaveBeenCalledExactlyOnceWith(keyOf(0))
+  expect(readAll).toHaveBeenCalledExactlyOnceWith([expect.objectContaining(keyOf(0))])
 })

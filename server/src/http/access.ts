@@ -5,9 +5,10 @@
  * unless its origin is listed, and that, with `tokens` or `authorize`, nobody moves a counter by a
  * document or a seed unless a token or the application's answer allows it.
  */
+import { setImmediate } from 'node:timers'
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
-import type { Budgets, Cost } from './budgets.js'
+import type { Budgets, Cost, Turn } from './budgets.js'
 import { type Gate, MOST_AT_WORK } from './gate.js'
 import { Parameters } from './messages.js'
 import { asksNobody } from './open.js'
@@ -46,10 +47,15 @@ export interface Caller {
 }
 
 /** What a request asks for, before any work. */
-interface Asked {
+export interface Asked {
   wanted: readonly Omit<Wanted, 'database'>[]
-  /** Of what its token may use in an hour. Asked once all is allowed. Default: nothing more. */
-  cost?: Cost | (() => Promise<Cost>)
+  /**
+   * Of what its token may use in an hour. Asked once all is allowed; it waits for a turn before it
+   * reads the ledger. Default: nothing more.
+   */
+  cost?: Cost | ((turn: Turn) => Promise<Cost>)
+  /** Its work shares a commit with that of others. Default: it has one, or reads, of its own. */
+  isShared?: boolean
   /** How much of a commit it takes. Default 1. */
   units?: number
   /** The bound collection that it is about. Default: none. */
@@ -137,12 +143,17 @@ export function createAccess(
   }
 
   /** Without tokens, all who ask for a database are one. */
-  function placesOf(token: FoundToken | undefined, database: string) {
+  function placesOf(token: FoundToken | undefined, database: string, isShared: boolean) {
     if (!token)
       return { who: database.toLowerCase(), share: Number.POSITIVE_INFINITY, part: MOST_AT_WORK }
-    const of = (places: number, part: number) =>
-      Math.ceil(places * Math.min(1, part * (token.devices ?? 1)))
-    return { who: token.name, share: of(limits.waiting, SHARE), part: of(MOST_AT_WORK, PART) }
+    const { devices = 1 } = token
+    const of = (places: number, part: number) => Math.ceil(places * Math.min(1, part * devices))
+    return {
+      who: token.name,
+      share: of(limits.waiting, SHARE),
+      // guard: H26 of what shares no commit, a token has one at work
+      part: isShared ? of(MOST_AT_WORK, PART) : devices,
+    }
   }
 
   return {
@@ -155,14 +166,21 @@ export function createAccess(
         name: token?.name,
         devices: token?.devices ?? 1,
         refund: (cost) => token && budgets.refund(token, cost),
-        async admit({ wanted, cost = {}, units = 1, lane = '' }, work) {
+        async admit({ wanted, cost = {}, units = 1, lane = '', isShared = false }, work) {
           for (const each of wanted) await allow(request, token, database, each)
-          const visit = { ...placesOf(token, database), units, lane }
-          if (!token) return gate.enter(visit, work)
-          const price = typeof cost === 'function' ? await cost() : cost
+          const enter = <T>(isShared: boolean, work: () => Promise<T>) =>
+            gate.enter(
+              { ...placesOf(token, database, isShared), units, lane },
+              // Commits that others share come between two of these, also in a database that
+              // commits synchronously.
+              // guard: H26 what shares no commit lets the shared ones through
+              isShared ? work : () => nextTurn().then(work),
+            )
+          if (!token) return enter(isShared, work)
+          const price = typeof cost === 'function' ? await cost((read) => enter(false, read)) : cost
           // guard: H26 a token pays before it waits
           budgets.spend(token, price)
-          return gate.enter(visit, work).catch((error) => {
+          return enter(isShared, work).catch((error) => {
             budgets.refund(token, price)
             throw error
           })
@@ -179,6 +197,9 @@ export function createAccess(
       allow(c.env.request, tokenOf(c.req.raw.headers), undefined, { action: 'status', count: 0 }),
   }
 }
+
+/** Of the event loop. */
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const ONE_REQUEST: Cost = { requests: 1 }
 

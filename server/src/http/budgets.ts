@@ -131,45 +131,58 @@ interface Move extends CollectionKey {
   lastMax: number
 }
 
+/** Waits for the turn of a request, and then reads the ledger. */
+export type Turn = <T>(read: () => Promise<T>) => Promise<T>
+
 export interface Costs {
   /**
    * Of each move: its numbers, those that it skips, its row and those of its tokens, and its name
    * where it is new.
    */
-  of(moves: readonly Move[]): Promise<Price[]>
-  /** The counter has gone so far. */
-  saw(key: CollectionKey, max: number): void
+  of(moves: readonly Move[], turn: Turn): Promise<Price[]>
+  /**
+   * The counter has gone so far.
+   * @returns whether that is the first that is known of it
+   */
+  saw(key: CollectionKey, max: number): boolean
+  /** Is it known that there is such a name? */
+  knows(key: CollectionKey): boolean
 }
 
 export type Price = Required<Omit<Cost, 'requests'>>
 
 const MOST_REMEMBERED = 10_000
 
-export function createCosts(read: Ledger['read']): Costs {
+export function createCosts({ readAll }: Pick<Ledger, 'readAll'>): Costs {
   /** How far each has gone, by `bindingKey`. Another server may have moved it on. */
   const seen = new Map<string, number>()
 
-  function saw(collection: CollectionKey, max: number): void {
+  function saw(collection: CollectionKey, max: number): boolean {
     const key = bindingKey(collection)
-    const before = seen.get(key) ?? 0
-    if (!seen.has(key) && seen.size >= MOST_REMEMBERED) seen.delete(seen.keys().next().value!)
-    seen.set(key, Math.max(before, max))
+    const before = seen.get(key)
+    if (before === undefined && seen.size >= MOST_REMEMBERED) seen.delete(seen.keys().next().value!)
+    seen.set(key, Math.max(before ?? 0, max))
+    return before === undefined
   }
 
-  async function costOf({ count, lastMax, shown = [], ...key }: Move): Promise<Price> {
-    const { database, collection } = key
-    let max = seen.get(bindingKey(key))
-    let names = 0
-    if (max === undefined || lastMax > max) {
-      const mark = await read({ database, collection })
-      max = mark.max
-      if (mark.version === 0) names = 1
-      else saw(key, max)
-    }
-    return { numbers: count + Math.max(0, lastMax - max), rows: 1 + shown.length, names }
+  return {
+    saw,
+    knows: (key) => seen.has(bindingKey(key)),
+    async of(moves, turn) {
+      const known = moves.map((move) => seen.get(bindingKey(move)) ?? -1)
+      const unknown = moves.filter(({ lastMax }, i) => lastMax > known[i]!)
+      // guard: H26 what a request costs is read in its turn
+      const marks = unknown.length === 0 ? [] : await turn(() => readAll(unknown))
+      return moves.map((move, i) => {
+        const { count, lastMax, shown = [] } = move
+        const mark = marks[unknown.indexOf(move)]
+        const max = mark?.max ?? known[i]!
+        if (mark && mark.version > 0) saw(move, max)
+        const numbers = count + Math.max(0, lastMax - max)
+        return { numbers, rows: 1 + shown.length, names: mark?.version === 0 ? 1 : 0 }
+      })
+    },
   }
-
-  return { of: (moves) => Promise.all(moves.map(costOf)), saw }
 }
 
 export const sumOf = (prices: readonly Price[]): Price =>

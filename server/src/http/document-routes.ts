@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { formatServerTime } from '../../../src/core/wire.js'
 import type { MarkWrite } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
-import { type Cost, type Costs, sumOf } from './budgets.js'
+import { type Cost, type Costs, sumOf, type Turn } from './budgets.js'
 import {
   type Conflict,
   changeVector,
@@ -58,7 +58,7 @@ export function documentRoutes(options: CheckedOptions, access: Access, costs: C
         return { action: 'document-read', tag, count: 0 } as const
       })
       const documents = await caller.admit({ wanted, units: ids.length }, () =>
-        Promise.all(ids.map((id) => read(caller.database, id))),
+        read(caller.database, ids),
       )
       if (documents.length === 1 && !documents[0]) return answerNothing(404)
       const vectors = documents.map((document) => document?.['@metadata']['@change-vector'])
@@ -165,20 +165,27 @@ const bulkBody = z.object({
 /** Reads and writes documents for a caller, as far as its rights go. */
 function documentsOf({ ledger, nodeTag, serverPrefix }: CheckedOptions, costs: Costs) {
   /** Null where there is no such document. */
-  async function read(database: string, id: string): Promise<StoredDocument | null> {
-    const tag = tagToRead(id)
-    const metadata = (version: number) => ({
-      '@collection': '@hilo',
-      '@change-vector': changeVector(nodeTag, { database, id }, version),
-      '@id': id,
+  async function read(
+    database: string,
+    ids: readonly string[],
+  ): Promise<(StoredDocument | null)[]> {
+    const tags = ids.map(tagToRead)
+    const keys = tags.flatMap((tag) => (tag === undefined ? [] : { database, collection: tag }))
+    const marks = keys.length === 0 ? [] : await ledger.readAll(keys)
+    return ids.map((id, i) => {
+      const metadata = (version: number) => ({
+        '@collection': '@hilo',
+        '@change-vector': changeVector(nodeTag, { database, id }, version),
+        '@id': id,
+      })
+      if (isSame(id, SERVER_PREFIX_DOCUMENT))
+        return serverPrefix === undefined
+          ? null
+          : { ServerPrefix: serverPrefix, '@metadata': metadata(1) }
+      if (tags[i] === undefined) return null
+      const { max, version } = marks.shift()!
+      return version === 0 ? null : { Max: max, '@metadata': metadata(version) }
     })
-    if (isSame(id, SERVER_PREFIX_DOCUMENT))
-      return serverPrefix === undefined
-        ? null
-        : { ServerPrefix: serverPrefix, '@metadata': metadata(1) }
-    if (tag === undefined) return null
-    const mark = await ledger.read({ database, collection: tag })
-    return mark.version === 0 ? null : { Max: mark.max, '@metadata': metadata(mark.version) }
   }
 
   /**
@@ -207,7 +214,7 @@ function documentsOf({ ledger, nodeTag, serverPrefix }: CheckedOptions, costs: C
     let price: Cost = {}
     const asked = {
       wanted: tags.map((tag) => ({ action: 'document-write', tag, count: 0 }) as const),
-      cost: async () => (price = sumOf(await costs.of(moves))),
+      cost: async (turn: Turn) => (price = sumOf(await costs.of(moves, turn))),
       units: marks.length,
     }
     const outcome = await admit(asked, () => ledger.write(marks))

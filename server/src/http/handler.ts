@@ -48,7 +48,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
     createBudgets(limits, metrics.overBudget, ports.budgets),
     gate,
   )
-  const costs = createCosts((key) => checked.ledger.read(key))
+  const costs = createCosts(checked.ledger)
   const logFailure = failureLog(checked.log)
   const others = otherLedgers(checked.log)
   checked.ledger.onRestored((database) =>
@@ -98,7 +98,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   app.route('/databases/:database', hiloRoutes(checked, access, costs, metrics, logFailure, others))
   app.route('/databases/:database', seriesRoutes(checked, access, metrics, others))
   app.route('/databases/:database', explainRoutes(checked, access))
-  app.route('/databases/:database', identityRoutes(checked, access, metrics))
+  app.route('/databases/:database', identityRoutes(checked, access, costs, metrics))
   app.route('/databases/:database', documentRoutes(checked, access, costs))
 
   app.notFound((c) => {

@@ -19,7 +19,7 @@ import type {
   Ledger,
 } from '../ledger/ledger.js'
 import type { Access, Caller } from './access.js'
-import { type Costs, type Price, sumOf } from './budgets.js'
+import { type Costs, type Price, sumOf, type Turn } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
 import {
   type GivenRanges,
@@ -62,8 +62,13 @@ export function hiloRoutes(
       return { action, tag, count: 0 } as const
     })
     const { length: rows } = returns
-    const asked = { wanted, cost: { rows }, units: rows, lane: laneOf(ledger, returns) }
-    // They share a commit.
+    const asked = {
+      wanted,
+      cost: { rows },
+      units: rows,
+      lane: laneOf(ledger, returns),
+      isShared: returns.every(({ token }) => token !== undefined),
+    }
     const give = () => Promise.all(returns.map((each) => ledger.giveBack(each)))
     const counts = await admit(asked, give)
     metrics.returned(counts.reduce((sum, count) => sum + count))
@@ -128,7 +133,7 @@ export function hiloRoutes(
     const checkIn = { database, id, at: Date.now(), grants, spent, ledgers, serverTag }
     const rows = grants.length + spent.length
     const wanted = [{ action: 'check-in', count: 0 } as const]
-    const asked = { wanted, cost: { rows }, units: 1 + rows }
+    const asked = { wanted, cost: { rows }, units: 1 + rows, isShared: true }
     const results = await others.watch(
       database,
       admit(asked, () => ledger.checkIn(checkIn)),
@@ -168,19 +173,20 @@ function claimer({ ledger }: CheckedOptions, costs: Costs, metrics: Metrics) {
       wanted: claims.map(
         ({ collection: tag, count }) => ({ action: 'claim', tag, count }) as const,
       ),
-      async cost() {
-        prices = await costs.of(claims)
+      async cost(turn: Turn) {
+        prices = await costs.of(claims, turn)
         return sumOf(prices)
       },
       units: claims.length + shown,
       lane: laneOf(ledger, claims),
+      isShared: true,
     }
     const outcomes = await caller.admit(asked, () => queue.add(claims))
     for (const [i, price] of prices.entries()) {
       const outcome = outcomes[i]!
-      // A token gets back what was paid for nothing.
-      if ('grant' in outcome && !outcome.isRepeat) costs.saw(claims[i]!, outcome.grant.high)
-      else caller.refund(price)
+      // A token gets back what was paid for nothing, and for a name that others paid meanwhile.
+      if (!('grant' in outcome) || outcome.isRepeat) caller.refund(price)
+      else if (!costs.saw(claims[i]!, outcome.grant.high)) caller.refund({ names: price.names })
     }
     const answered = outcomes.filter((outcome): outcome is ClaimOutcome => !('failure' in outcome))
     if (answered.length === 0) throw (outcomes[0] as FailedClaim).failure

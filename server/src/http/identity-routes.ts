@@ -6,14 +6,20 @@
 import { Hono } from 'hono'
 import { identityText, normalizedIdentity } from '../ledger/collections.js'
 import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
-import type { Access } from './access.js'
+import type { Access, Asked, Caller } from './access.js'
+import type { Costs, Turn } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
 import { answer, MAX_DOCUMENT_ID_BYTES, Parameters } from './messages.js'
 import type { Metrics } from './metrics.js'
-import type { CheckedOptions } from './options.js'
+import type { CheckedOptions, Wanted } from './options.js'
 import { badParameter, quotaReached, type Refusal, refused, restored } from './refusals.js'
 
-export function identityRoutes({ ledger }: CheckedOptions, access: Access, metrics: Metrics): Hono {
+export function identityRoutes(
+  { ledger }: CheckedOptions,
+  access: Access,
+  costs: Costs,
+  metrics: Metrics,
+): Hono {
   const queue = claimQueue({
     commit: (claims: readonly IdentityClaim[]) => ledger.nextIdentities(claims),
     queueOf: () => '',
@@ -23,6 +29,28 @@ export function identityRoutes({ ledger }: CheckedOptions, access: Access, metri
   })
   metrics.watchQueue(queue)
 
+  /** Only the first number of an identity makes a name. */
+  async function pay<T extends object>(
+    { admit, refund }: Caller,
+    asked: Asked,
+    { database, name }: IdentityKey,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    // No collection ends in the `|` of an identity.
+    const key = { database, collection: name }
+    const [{ count: numbers }] = asked.wanted as [Wanted]
+    let names = 0
+    const cost = async (turn: Turn) => {
+      const isThere = costs.knows(key) || (await turn(() => ledger.hasIdentity({ database, name })))
+      names = isThere ? 0 : 1
+      return { numbers, rows: 1, names }
+    }
+    const outcome = await admit({ ...asked, cost }, work)
+    const isThere = 'value' in outcome && !('refused' in outcome)
+    if (!isThere || !costs.saw(key, 0)) refund({ names })
+    return outcome
+  }
+
   return new Hono()
     .post('/identity/next', async (c) => {
       const { name, id } = readIdentityQuery(new Parameters(c.req.url))
@@ -30,22 +58,18 @@ export function identityRoutes({ ledger }: CheckedOptions, access: Access, metri
       const { database } = caller
       const claim: IdentityClaim = { database, name, id, at: Date.now() }
       const wanted = [{ action: 'identity', tag: name, count: 1 } as const]
-      const asked = { wanted, cost: { numbers: 1, rows: 1, names: 1 } }
-      const [outcome] = (await caller.admit(asked, () => queue.add([claim]))) as [
-        IdentityOutcome | FailedClaim,
-      ]
-      // Only the first number of an identity makes a name.
-      if (!('value' in outcome && outcome.value === 1)) caller.refund({ names: 1 })
+      const take = async () => (await queue.add([claim]))[0] as IdentityOutcome | FailedClaim
+      const outcome = await pay(caller, { wanted, isShared: true }, claim, take)
       if ('failure' in outcome) throw outcome.failure
       return answer({ NewIdentityValue: numberOf(outcome, { database, name }) })
     })
     .post('/identity/seed', async (c) => {
       const { name, value, isForced } = readSeedQuery(new Parameters(c.req.url))
-      const { database, admit } = access.callerOf(c)
+      const caller = access.callerOf(c)
+      const { database } = caller
       const wanted = [{ action: 'seed', tag: name, count: 0 } as const]
-      const outcome = await admit({ wanted, cost: { rows: 1, names: 1 } }, () =>
-        ledger.seedIdentity({ database, name, value, isForced }),
-      )
+      const seed = { database, name, value, isForced }
+      const outcome = await pay(caller, { wanted }, seed, () => ledger.seedIdentity(seed))
       return answer({ NewSeedValue: numberOf(outcome, { database, name }) })
     })
 }

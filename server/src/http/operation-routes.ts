@@ -26,34 +26,43 @@ interface Found {
   ledger: string | undefined
 }
 
-/** Each question for health is a commit. In between, claims have the database. */
+/** In between, claims have the database. */
 const PAUSE_MS = 100
 
 /**
- * Open to everybody, under any name, since a load balancer has no token and asks by address.
  * Requests that come at the same time share what they ask of the database, which is asked ten times
  * a second at most, so that nobody can keep it busy.
  */
-export function openRoutes({ ledger, isReady }: CheckedOptions, others: OtherLedgers): Hono {
-  let asked: Promise<Found> | undefined
+function seldom<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined
   let askedAt = 0
-  const ask = async () => {
+  const askInTime = async () => {
     const age = Date.now() - askedAt
     // The clock may have been set back.
     if (age >= 0 && age < PAUSE_MS)
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS - age))
     askedAt = Date.now()
+    return ask()
+  }
+  return () => {
+    asked ??= askInTime().finally(() => {
+      asked = undefined
+    })
+    return asked
+  }
+}
+
+/** Open to everybody, under any name: a load balancer has no token, and asks by address. */
+export function openRoutes({ ledger, isReady }: CheckedOptions, others: OtherLedgers): Hono {
+  const ask = seldom(async (): Promise<Found> => {
     await ledger.ping()
     return { stopped: await ledger.restored(), ledger: await ledger.readName() }
-  }
+  })
   return new Hono()
     .get('/', () => answerText(ABOUT, 'text/plain; charset=UTF-8'))
     .get('/healthz', async (c) => {
       if (!isReady()) throw tryLater('stopping', 'This server is about to stop.', RETRY_SECONDS)
-      asked ??= ask().finally(() => {
-        asked = undefined
-      })
-      const { stopped, ledger } = await asked
+      const { stopped, ledger } = await ask()
       const name = c.req.query('database')?.toLowerCase()
       const wanted = name === EVERY ? stopped : stopped.filter((database) => database === name)
       if (wanted.length > 0) throw restored(wanted)
@@ -63,9 +72,11 @@ export function openRoutes({ ledger, isReady }: CheckedOptions, others: OtherLed
 
 export function metricsRoutes({ read }: Metrics, access: Access): Hono {
   if (!read) return new Hono()
+  // Not behind the gate: a server that is full has to be looked at.
+  const ask = seldom(read)
   return new Hono().get('/metrics', async (c) => {
     await access.allowStatus(c)
-    const { text, type } = await read()
+    const { text, type } = await ask()
     return answerText(text, type)
   })
 }

@@ -166,7 +166,9 @@ export function seriesRoutes(
       const asked = { database, ...told, serverTag, at: Date.now() }
       const result = await others.watch(
         database,
-        admit({ wanted, cost: { rows }, units: rows }, () => ledger.checkInSeries(asked)),
+        admit({ wanted, cost: { rows }, units: rows, isShared: true }, () =>
+          ledger.checkInSeries(asked),
+        ),
       )
       // Without a token it is only the question which ledger answers.
       if (result === 'unknown') metrics.checkedIn(told.token === '' ? [] : ['unknown'])

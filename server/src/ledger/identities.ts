@@ -34,8 +34,14 @@ export function identities({ store, context, change }: LedgerCore): Identities {
       })
     },
 
-    identities: async (database) =>
-      (await store.readIdentities(database.toLowerCase())).map(({ name }) => name),
+    hasIdentity(unread) {
+      const { database, name } = normalizedIdentity(unread)
+      const identity = { database, name }
+      return store.change({
+        select: { identities: [identity] },
+        step: (rows) => ({ answer: rows.identities.has(identityText(identity)), changes: {} }),
+      })
+    },
   }
 }
 

@@ -681,6 +681,9 @@ export interface Claims {
 export interface Marks {
   read(key: CollectionKey): Promise<Mark>
 
+  /** The same of several, in their order, by one look at the database. */
+  readAll(keys: readonly CollectionKey[]): Promise<Mark[]>
+
   /**
    * Sets `max` of collections, of all or of none. Up: for numbers that a client hands out without a
    * grant, as RavenDB's client-side HiLo does. Down: but never below a number that a grant holds.
@@ -738,8 +741,8 @@ export interface Identities {
 
   seedIdentity(seed: IdentitySeed): Promise<IdentityOutcome>
 
-  /** Names of a database's identities. */
-  identities(database: string): Promise<string[]>
+  /** Is there such an identity? */
+  hasIdentity(identity: IdentityKey): Promise<boolean>
 }
 
 /** Series of consecutive numbers, each of one device. */

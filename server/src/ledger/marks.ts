@@ -24,7 +24,16 @@ import {
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
 import { CounterUnusable } from './errors.js'
 import { givenTo } from './identities.js'
-import type { Floor, Floors, Mark, MarkRefusal, Marks, MarkWrite, RaisedFloors } from './ledger.js'
+import type {
+  CollectionKey,
+  Floor,
+  Floors,
+  Mark,
+  MarkRefusal,
+  Marks,
+  MarkWrite,
+  RaisedFloors,
+} from './ledger.js'
 import { MAX_NUMBER, move } from './number-line.js'
 import { grantedBefore } from './overlap.js'
 import { type LoadedCollection, type Rows, type StepResult, UNLIMITED } from './row-store.js'
@@ -41,14 +50,9 @@ import {
 export function marks({ store, context, change, alarm, names }: LedgerCore): Marks {
   const { limits, bound } = context
   return {
-    async read(unread) {
-      const key = normalized(unread)
-      const row = (await store.readCollection(key)) ?? newCollection(key)
-      const databases = await store.readDatabases()
-      return toMark(
-        aboveFloor(row, databases.get(key.database) ?? newDatabase(key.database), bound),
-      )
-    },
+    read: async (key) => (await readAll([key]))[0]!,
+
+    readAll,
 
     write(requests) {
       const writes = requests.map(normalized)
@@ -82,6 +86,18 @@ export function marks({ store, context, change, alarm, names }: LedgerCore): Mar
     onRestored: alarm.listen,
 
     names,
+  }
+
+  async function readAll(unread: readonly CollectionKey[]): Promise<Mark[]> {
+    const keys = unread.map(normalized)
+    const found = await store.readCollections(distinct(keys, keyText))
+    const rows = new Map(found.map((row) => [keyText(row), row]))
+    const databases = await store.readDatabases()
+    return keys.map((key) => {
+      const row = rows.get(keyText(key)) ?? newCollection(key)
+      const { database } = key
+      return toMark(aboveFloor(row, databases.get(database) ?? newDatabase(database), bound))
+    })
   }
 
   /** @param followed the name of a ledger that granted nothing above `by` */

@@ -40,7 +40,7 @@ export function operation({ store, context, change }: LedgerCore): Operation {
     async explain(unread) {
       const asked = normalized(unread)
       // A number that is granted meanwhile is told by its grant: the grants are read last.
-      const row = await store.readCollection(asked)
+      const [row] = await store.readCollections([asked])
       const { rows: series, next } = await seriesFor(store, asked)
       const grants = await store.readCovering(asked, asked.number)
       return explain(asked, {

@@ -45,7 +45,8 @@ export interface RowStore {
   /** Its public name. */
   name: string
   change<T>(transaction: Transaction<T>): Promise<T>
-  readCollection(key: CollectionKey): Promise<CollectionRow | undefined>
+  /** Those of these that are there. */
+  readCollections(keys: readonly CollectionKey[]): Promise<CollectionRow[]>
   /** Collections that were not dropped, by database and name. */
   readStatus(): Promise<CountsRow[]>
   /**

@@ -51,8 +51,8 @@ import {
 
 export interface Loader {
   selected(select: Selection): Loading
-  /** Also one that was dropped, and without a lock. */
-  collection(key: CollectionKey): Statement
+  /** Also those that were dropped, and without a lock. */
+  collections(keys: readonly CollectionKey[]): Statement
 }
 
 interface Loading {
@@ -84,7 +84,7 @@ export function loader(dialect: Dialect): Loader {
         },
       }
     },
-    collection: (key) => statement(collectionsIn(dialect), ...dialect.given([keyOf(key)])),
+    collections: (keys) => statement(collectionsIn(dialect), ...dialect.given(keys.map(keyOf))),
   }
 }
 

@@ -142,7 +142,7 @@ export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity):
       return done
     },
 
-    readCollection: async (key) => (await read(load.collection(key))).map(toCollection)[0],
+    readCollections: async (keys) => (await read(load.collections(keys))).map(toCollection),
     readStatus: () => readAll<CountsRow>(texts.status),
     readCovering: async ({ database, collection }, number) =>
       decoded<GrantRow>(

@@ -111,10 +111,8 @@ export class MemoryStore implements RowStore, MemoryRows {
     return result.answer
   }
 
-  readonly readCollection: RowStore['readCollection'] = async (key) => {
-    const row = this.collections.get(keyText(key))
-    return row && { ...row, binding: undefined }
-  }
+  readonly readCollections: RowStore['readCollections'] = async (keys) =>
+    keys.flatMap((key) => this.collections.get(keyText(key)) ?? [])
 
   readonly readStatus: RowStore['readStatus'] = async () =>
     [...this.collections.values()]
