@@ -1,6 +1,6 @@
 /** `series --hand-over`: another device goes on with the series of a lost one. */
 import { type Terms, whyNotHandedOver } from '../http/hand-over-words.js'
-import { visible } from '../http/messages.js'
+import { time, visible } from '../http/messages.js'
 import { isOfPrefix, periodsIn, rangeNamed } from '../ledger/heard.js'
 import type { HandOverRefusal, Series, SeriesPeriod } from '../ledger/ledger.js'
 import type { Change, SeenLedger } from './confirm.js'
@@ -112,7 +112,7 @@ function told(found: Series, done: Series): string {
 function doneBefore({ letter, collection, handedOver }: Series): string {
   const { by, at, to, isTaken } = handedOver!
   return (
-    `Nothing was changed: ${by} has done exactly this ${new Date(at).toISOString()}, and ` +
+    `Nothing was changed: ${by} has done exactly this ${time(at)}, and ` +
     `${visible(to)} ${isTaken ? 'has' : 'gets'} series ${letter} of '${collection}'. If that ` +
     'device was lost, too, hand the series over to a device of another name.\n'
   )

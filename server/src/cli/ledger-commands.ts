@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { BUDGETS } from '../http/budgets.js'
 import { inWords } from '../http/explain-words.js'
-import { visible } from '../http/messages.js'
+import { time, visible } from '../http/messages.js'
 import type { OperatedLedger } from '../http/operated.js'
 import { limits as handlerLimits } from '../http/options.js'
 import type { CollectionCounts, Ledger } from '../ledger/ledger.js'
@@ -90,10 +90,7 @@ const COLUMNS: Column<CollectionCounts>[] = [
   ['outstanding', ({ outstanding }) => outstanding],
   ['free', ({ free }) => free],
   ['grants', ({ grants }) => grants],
-  [
-    'last claim',
-    ({ lastClaim }) => (lastClaim === undefined ? '-' : new Date(lastClaim).toISOString()),
-  ],
+  ['last claim', ({ lastClaim }) => (lastClaim === undefined ? '-' : time(lastClaim))],
 ]
 
 const restoredLine = (database: string): string =>

@@ -3,7 +3,7 @@
  * that it says no more than devices and people have told the server, and names what it was not.
  */
 import { closedInWords, handOverInWords, inWords, linkInWords } from '../http/explain-words.js'
-import { visible } from '../http/messages.js'
+import { time, visible } from '../http/messages.js'
 import { seriesKey } from '../ledger/collections.js'
 import { periodsIn, rangeNamed } from '../ledger/heard.js'
 import type { PastHandOver, Series, SeriesPeriod } from '../ledger/ledger.js'
@@ -103,5 +103,3 @@ const numbersOfHolder = (series: Series, before: readonly PastHandOver[]): Serie
 const rangeOf = ({ period, first, last }: SeriesPeriod, device: string): string =>
   `${first} to ${last}${period && ` of ${visible(period)}`}, by ` +
   visible(device || 'a device without a name')
-
-const time = (at: number): string => new Date(at).toISOString()

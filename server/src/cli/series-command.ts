@@ -3,6 +3,7 @@
  * one: closes it, hands it over to another device, or lists it after a restore.
  */
 import type { Command } from 'commander'
+import { time } from '../http/messages.js'
 import type { Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { SeenLedger } from './confirm.js'
@@ -59,8 +60,6 @@ const STEPS = [
   ['document', explainDocument],
   ['account', account],
 ] as const
-
-const time = (at: number): string => new Date(at).toISOString()
 
 const COLUMNS: Column<Series>[] = [
   ['collection', ({ collection }) => collection],

@@ -1,7 +1,7 @@
 /** What a person does with a series of consecutive numbers, and how the command tells of it. */
 import { userInfo } from 'node:os'
 import { z } from 'zod'
-import { isNote, LIMITS, visible } from '../http/messages.js'
+import { isNote, LIMITS, time, visible } from '../http/messages.js'
 import { isPrefix } from '../http/operated.js'
 import { seriesKey } from '../ledger/collections.js'
 import type { RangeRefusal, Series } from '../ledger/ledger.js'
@@ -87,7 +87,7 @@ const voidToken = ({ handedOver }: Series): string =>
     : ''
 
 const heardOf = ({ last, seenAt }: Series): string =>
-  `The server has heard of ${last} numbers, the last time ${new Date(seenAt).toISOString()}.`
+  `The server has heard of ${last} numbers, the last time ${time(seenAt)}.`
 
 /** @throws Error when there is no such series, or more than one */
 export async function renameDevice(

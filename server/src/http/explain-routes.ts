@@ -6,10 +6,10 @@ import type { ExplainAnswer } from '../../../src/core/wire.js'
 import type { ExplainedGrant, ExplainedSeries, Explanation } from '../ledger/ledger.js'
 import type { Access } from './access.js'
 import { inWords } from './explain-words.js'
-import { answer, checkTag, DEFAULT_SEPARATOR, LIMITS, Parameters } from './messages.js'
+import { answer, checkTag, DEFAULT_SEPARATOR, LIMITS, Parameters, time } from './messages.js'
 import type { CheckedOptions } from './options.js'
 import { badRequest } from './refusals.js'
-import { handOverBody, pastBody, time } from './series-bodies.js'
+import { handOverBody, pastBody } from './series-bodies.js'
 
 export function explainRoutes({ ledger }: CheckedOptions, access: Access): Hono {
   return new Hono().get('/hilo/explain', async (c) => {

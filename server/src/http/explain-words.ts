@@ -9,7 +9,7 @@ import type {
   PastHandOver,
   SeriesPeriod,
 } from '../ledger/ledger.js'
-import { visible } from './messages.js'
+import { time, visible } from './messages.js'
 
 export function inWords(explanation: Explanation): string {
   const { database, collection, number, id, grants, series, more } = explanation
@@ -141,5 +141,3 @@ const moreInWords = (collection: string): string =>
 
 const whose = (device: string): string =>
   device === '' ? 'a device without a name' : visible(device)
-
-const time = (at: number): string => new Date(at).toISOString()

@@ -252,6 +252,9 @@ export const isNote = (text: string, maxBytes: number): boolean =>
 
 export const text = (maxBytes: number) => z.string().refine((given) => isNote(given, maxBytes))
 
+/** As people read it. */
+export const time = (at: number): string => new Date(at).toISOString()
+
 /** Bidirectional, zero-width and line-breaking characters as their code points. */
 export const visible = (cell: string | number): string =>
   String(cell).replace(

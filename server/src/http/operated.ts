@@ -19,6 +19,21 @@ export const isPrefix = (text: string): boolean => RANGE_PREFIX.test(text)
 
 const series = { collection: z.string().min(1), letter: z.string().min(1) }
 
+/** Who closes a series, and why. Both are stored, and listed in a line. */
+export const signed = {
+  by: text(LIMITS.nameBytes).min(1),
+  reason: text(LIMITS.reasonBytes).min(1),
+}
+
+export const handOver = {
+  to: text(LIMITS.nameBytes).min(1),
+  last: z.int().min(1),
+  period: text(LIMITS.periodBytes).optional(),
+  newPeriod: z.boolean().optional(),
+  dryRun: z.boolean().optional(),
+  ...signed,
+}
+
 /** What a method is told besides the database and the time. */
 type Told<Method extends keyof Ledger> = Omit<
   Extract<Parameters<NonNullable<Ledger[Method]>>[0], object>,
@@ -46,29 +61,16 @@ export const OPERATED = checksOf({
   explain: z.strictObject({
     collection: z.string().min(1),
     number: z.int().min(1),
-    series: z.string().optional(),
-    period: z.string().optional(),
+    series: text(LIMITS.nameBytes).optional(),
+    period: text(LIMITS.periodBytes).optional(),
   }),
   raiseFloor: z.strictObject({ collection: z.string().min(1), floor: z.int().min(1) }),
   raiseFloors: z.strictObject({ by: z.int().min(1) }),
   follow: z.strictObject({ name: z.string().regex(LEDGER_NAME), above: z.int().min(1) }),
   drop: z.strictObject({ collection: z.string().min(1).optional() }),
-  closeSeries: z.strictObject({
-    ...series,
-    by: z.string().min(1).max(100),
-    reason: z.string().min(1).max(200),
-  }),
+  closeSeries: z.strictObject({ ...series, ...signed }),
   renameDevice: z.strictObject({ ...series, device: text(LIMITS.nameBytes).min(1) }),
-  handOverSeries: z.strictObject({
-    ...series,
-    to: text(LIMITS.nameBytes).min(1),
-    last: z.int().min(1),
-    period: z.string().optional(),
-    newPeriod: z.boolean().optional(),
-    dryRun: z.boolean().optional(),
-    by: text(LIMITS.nameBytes).min(1),
-    reason: text(LIMITS.reasonBytes).min(1),
-  }),
+  handOverSeries: z.strictObject({ ...series, ...handOver }),
   giveRange: z.strictObject({
     ...series,
     range: z

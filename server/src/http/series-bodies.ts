@@ -1,10 +1,8 @@
 /** What the server answers about series, as JSON with times that people read. */
 import type { ListedSeries, SeriesCheckInAnswer } from '../../../src/core/wire.js'
 import type { PastHandOver, Series, SeriesPlace, SeriesResult } from '../ledger/ledger.js'
-import { checkTag, DEFAULT_SEPARATOR } from './messages.js'
+import { checkTag, DEFAULT_SEPARATOR, time } from './messages.js'
 import { badRequest } from './refusals.js'
-
-export const time = (at: number): string => new Date(at).toISOString()
 
 export function listed({
   collection,

@@ -33,6 +33,7 @@ import {
   text,
 } from './messages.js'
 import type { Metrics } from './metrics.js'
+import { handOver, signed } from './operated.js'
 import type { CheckedOptions } from './options.js'
 import type { OtherLedgers } from './other-ledgers.js'
 import {
@@ -86,17 +87,10 @@ const checkInBody = z.object({
 const closeBody = z.object({
   collection: z.string().regex(/\S/),
   series: letters,
-  by: text(LIMITS.nameBytes).min(1),
-  reason: text(LIMITS.reasonBytes).min(1),
+  ...signed,
 }) satisfies z.ZodType<SeriesCloseRequest>
 
-const handOverBody = closeBody.extend({
-  to: text(LIMITS.nameBytes).min(1),
-  last: z.int().min(1),
-  period: text(LIMITS.periodBytes).optional(),
-  newPeriod: z.boolean().optional(),
-  dryRun: z.boolean().optional(),
-}) satisfies z.ZodType<SeriesHandOverRequest>
+const handOverBody = closeBody.extend(handOver) satisfies z.ZodType<SeriesHandOverRequest>
 
 export function seriesRoutes(
   { ledger, nodeTag: serverTag, limits }: CheckedOptions,
