@@ -676,6 +676,8 @@ describe('series', () => {
         'Several collections have a series a: say which with --collection (bills, receipts)',
       ],
       [[...stolen, '--collection', 'orders'], "There is no series a of 'orders' in Shop"],
+      [[...stolen, '--rename', 'a', '--to', 'Till 4', '--yes'], '--close and --rename: give one'],
+      [['--account', 'A', '--all-listed', '--yes'], '--account and --all-listed: give one'],
     ]
     for (const [args, message] of refused)
       expect(await run(...args)).toMatchObject({

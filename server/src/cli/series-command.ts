@@ -43,11 +43,12 @@ export const seriesCommand = (): Command =>
     .option('--by <name>', "who does it (default: the user's name on this machine)")
     .action((database: string, given: Given, command: Command) =>
       operate(command, database, (ledger) => {
-        const [asked, step] = STEPS.find(([name]) => given[name] !== undefined) ?? []
-        if (asked) return step!(ledger, database, given[asked]!, given)
-        return given.allListed
-          ? reopenSeries(ledger, database)
-          : list(ledger, database, given.collection)
+        const asked = STEPS.filter(([name]) => given[name] !== undefined)
+        if (asked.length > 1) throw manyAsked(command, asked)
+        const [first] = asked
+        if (!first) return list(ledger, database, given)
+        const [name, step] = first
+        return step(ledger, database, String(given[name]), given)
       }),
     )
 
@@ -59,7 +60,16 @@ const STEPS = [
   ['exists', noteSeries],
   ['document', explainDocument],
   ['account', account],
+  ['allListed', (ledger: SeenLedger, database: string) => reopenSeries(ledger, database)],
 ] as const
+
+/** Which of them is done must not depend on an order that nobody knows. */
+function manyAsked(command: Command, asked: readonly (readonly [name: string, unknown])[]): Error {
+  const flags = asked.map(
+    ([name]) => command.options.find((option) => option.attributeName() === name)!.long,
+  )
+  return new Error(`${flags.join(' and ')}: give one of them. Nothing was changed.`)
+}
 
 const COLUMNS: Column<Series>[] = [
   ['collection', ({ collection }) => collection],
@@ -93,7 +103,11 @@ const UNLISTED =
   'The database was restored. It gives no name of a series and no range until you have listed ' +
   'those that were given after the backup (--exists, --give with --again), and say --all-listed.\n'
 
-async function list(ledger: SeenLedger, database: string, only?: string): Promise<string> {
+async function list(
+  ledger: SeenLedger,
+  database: string,
+  { collection: only }: Given,
+): Promise<string> {
   const series = (await allSeries(ledger, database)).filter(
     ({ collection }) => only === undefined || collection === only.toLowerCase(),
   )
