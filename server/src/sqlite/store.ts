@@ -29,7 +29,6 @@ import {
   placeOf,
   reader,
   runIn,
-  runner,
   type Sqlite,
   type SqliteFile,
   write,
@@ -173,7 +172,7 @@ function requireMended(db: Sqlite): void {
 function rememberBindings(db: Sqlite, bound: BoundCollections): void {
   if (bound.size === 0) return
   const read = reader<{ value: string }>(db, 'SELECT value FROM main.hilo_meta WHERE key = ?')
-  const remember = runner(
+  const remember = reader(
     db,
     'INSERT INTO main.hilo_meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
   )

@@ -57,14 +57,6 @@ export function reader<Row>(db: Sqlite, sql: string): (...parameters: unknown[])
   return (...parameters) => statement.all(...parameters) as Row[]
 }
 
-/** A statement that is run with its parameters and has no rows. */
-export function runner(db: Sqlite, sql: string): (...parameters: unknown[]) => void {
-  const statement = db.prepare(sql)
-  return (...parameters) => {
-    statement.run(...parameters)
-  }
-}
-
 /**
  * One transaction. It takes the write lock first, so that what it reads is still true when it
  * writes.
