@@ -91,9 +91,9 @@ export interface HiloOptions<Name extends string = string> {
    * Makes the id of a number, at once. Every number of a collection must get its own text, in every
    * page and at any time. `createHilo` tries it with the numbers 1 and 2 of each listed collection
    * and the server tag `'A'`, and refuses one that makes no text, an empty one, or the same for
-   * both; so does the first id of a page. Each id is another one than the one before. What numbers
-   * that are farther apart get, nobody compares. Default: `prefix + number + '-' + serverTag`, or
-   * `prefix + number` without a server tag.
+   * both; so does the first id of a page. Each id must differ from the one before; nobody compares
+   * ids that are farther apart. Default: `prefix + number + '-' + serverTag`, or `prefix + number`
+   * without a server tag.
    */
   formatId?: (number: number, parts: IdParts) => string
 }

@@ -1,25 +1,27 @@
 /**
- * How many ids a page holds: when it fetches how many, when it is dry, and what it gives up. All of
- * it is decided here, without I/O; the page's shell asks and acts. A decision only ever wastes or
- * saves numbers: which numbers are the page's never depends on it.
+ * How many ids a page holds: when it fetches how many, when it is dry, and how many it gives up.
+ * All of it is decided here, without I/O; the page's shell asks and acts. A decision can waste or
+ * save numbers; it never changes a number's owner.
  */
 import type { Failure } from '../../core/errors.js'
 import type { Exchange } from '../state.js'
 
-/** At rest a page holds at most this many unissued ids: what a crash may waste (H3). */
+/** At rest a page holds at most this many unissued ids, which a crash may waste (H3). */
 // guard: H3 a page at rest holds few
 export const PAGE_AT_REST = 16
 
-/** Under load a page looks ahead, to this many times what it issued in the last second (H3). */
+/**
+ * Under load a page looks ahead, to this many times the ids that it issued in the last second (H3).
+ */
 // guard: H3 a busy page holds four times its pace at most
 const LOOK_AHEAD = 4
 
 /**
  * `unused`: nobody has asked for ids here, or the page was released or closed since. `stocked`: it
  * holds all that it wants; with fewer than `low` it fetches the next lease. `dry`: the last fetch
- * brought too few. `fetching`: it asks its device, and becomes `next` when that ends; `again`:
- * somebody has asked for ids that were not asked for yet. `isIdle`: nobody asked for an id, so what
- * was released stays so.
+ * brought too few. `fetching`: it asks its device, and becomes `next` when that ends; `again`: a
+ * caller came meanwhile, so the page asks once more. `isIdle`: nobody asked for an id, so released
+ * numbers stay released.
  */
 export type Mode =
   | { is: 'unused' | 'stocked' | 'dry'; low: number }
@@ -45,8 +47,8 @@ export interface Situation {
 }
 
 /**
- * How many ids a page should hold if nobody waits: as many as it issued in the last second, or what
- * it was warmed to. A hidden page holds no others, unless it makes one id after another: a
+ * How many ids a page should hold if nobody waits: as many as it issued in the last second, or as
+ * many as `warm` asked for. A hidden page holds no others, unless it makes one id after another: a
  * transaction for each id would be too slow.
  */
 export function needed({ isVisible, perSecond, warmed }: Situation): number {
@@ -119,7 +121,7 @@ export const spared = (mode: Mode, situation: Situation): number =>
   (isDry(mode) ? needed : wanted)(situation)
 
 /**
- * A second has passed since the page was busy, hidden or asked: does it park what exceeds its
+ * A second has passed since the page was busy, hidden or asked: does it park the numbers above its
  * limit, and set surplus aside?
  */
 export function parksAtRest(mode: Mode, situation: Situation, hasSurplus: boolean): boolean {
