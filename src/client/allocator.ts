@@ -1,5 +1,5 @@
 /**
- * Issues the ids of one collection from what this page holds. Guarantees that a call takes all it
+ * Issues the ids of one collection from this page's leases. Guarantees that a call takes all it
  * asked for or nothing, and that after the page was closed nothing is issued.
  */
 import type { HiloError } from '../core/errors.js'
@@ -112,12 +112,12 @@ export class Allocator {
     return taken
   }
 
-  /** `count` ids for one caller. What comes when it has given up goes back. */
+  /** `count` ids for one caller. Ids that come after the caller has given up go back. */
   take(count: number, limits: WaitLimits): Promise<Batch> {
     return withinLimits(this.#lease(count, limits), limits, (batch) => batch.end())
   }
 
-  /** From the device's free ones, or from what the page leases when it is this caller's turn. */
+  /** From the device's free ones, or from the page's leases when it is this caller's turn. */
   async #lease(count: number, { timeout, signal }: WaitLimits): Promise<Batch> {
     this.#context.signal.throwIfAborted()
     const deadline = performance.now() + timeout

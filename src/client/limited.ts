@@ -9,7 +9,7 @@ import type { CallOptions } from './waiters.js'
 /** Timers with more milliseconds than 31 bits hold go off at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** What the page has already: this file is loaded apart from it. */
+/** The modules that the page has already: this file is loaded apart from them. */
 interface Limited {
   HiloError: typeof HiloError
   onAbort: typeof onAbort
@@ -18,7 +18,7 @@ interface Limited {
 }
 
 /**
- * @param meaning a sentence for the error: what the early end means for the caller
+ * @param meaning a sentence for the error: the effect of the early end on the caller
  * @param run gets a signal that is aborted when the call ends early
  */
 export async function limited<T>(
@@ -48,7 +48,7 @@ export async function limited<T>(
   }
 }
 
-/** What became of a step that hung is not known; the next run reads it. */
+/** The outcome of a step that hung is not known; the next run reads it. */
 async function untilStored<T>(run: (ended: AbortSignal) => Promise<T>, ended: AbortSignal) {
   for (;;)
     try {
@@ -62,7 +62,7 @@ async function untilStored<T>(run: (ended: AbortSignal) => Promise<T>, ended: Ab
     }
 }
 
-/** @param meaning a sentence for the error: what this means for the caller */
+/** @param meaning a sentence for the error: the effect on the caller */
 const aborted = (ErrorClass: typeof HiloError, signal: AbortSignal, meaning: string): HiloError =>
   new ErrorClass('aborted', `The call was aborted by its signal. ${meaning}`, {
     cause: signal.reason,

@@ -1,7 +1,7 @@
 /**
- * Keeps enough ids of one collection at hand in this page: fetches them, parks what is not needed,
- * and refuses the callers that cannot be served. `device/page/stock` decides; this is its shell.
- * Guarantees that one fetch runs at a time, and none after the page was closed.
+ * Keeps enough ids of one collection at hand in this page: fetches them, parks those that are not
+ * needed, and refuses the callers that cannot be served. `device/page/stock` decides; this is its
+ * shell. Guarantees that one fetch runs at a time, and none after the page was closed.
  */
 import { type Failure, fromFailure, type HiloError, toFailure } from '../core/errors.js'
 import type { DeviceView } from '../device/contract.js'
@@ -90,8 +90,8 @@ export class Stock {
   }
 
   /**
-   * Fetches leases until the page holds what it should and every caller is served, or no more can
-   * be had. One at a time.
+   * Fetches leases until the page holds enough and every caller is served, or no more can be had.
+   * One at a time.
    * @param isIdle nobody asked for an id
    */
   refill(isIdle = false): void {
@@ -140,7 +140,9 @@ export class Stock {
     if (this.#pageLeases.hasSurplus()) this.#watchRest()
   }
 
-  /** Offline: what this page would have sent back goes to the device, for every tab to use. */
+  /**
+   * Offline: numbers that this page would have sent back go to the device, for every tab to use.
+   */
   keepSurplus(): void {
     if (this.#pageLeases.offers.length > 0) this.#pageLeases.exchange(0)
   }
@@ -154,7 +156,7 @@ export class Stock {
     while (this.#queue.held > keeps())
   }
 
-  /** The page is hidden. What the app has asked it to hold stays. */
+  /** The page is hidden. It keeps the numbers that the app has asked it to hold. */
   park(): void {
     const { warmed } = this.#situation(0)
     this.mode = hidden(this.mode)
@@ -238,7 +240,7 @@ export class Stock {
   }
 
   /**
-   * A claim may take long. What came for a caller that left meanwhile is for those behind it, or is
+   * A claim may take long. Numbers for a caller that left meanwhile are for those behind it, or are
    * parked.
    */
   #callerLeft(): void {
@@ -247,15 +249,15 @@ export class Stock {
   }
 
   /**
-   * No more numbers come now. Serves the callers for whom the page holds enough, and parks what was
-   * leased for the others. Refuses the others, except callers without a timeout: if the request
-   * will be repeated, these wait for it.
+   * No more numbers come now. Serves the callers for whom the page holds enough, and parks the
+   * leases of the others. Refuses the others, except callers without a timeout: if the request will
+   * be repeated, these wait for it.
    */
   async #refuse(failure: Failure): Promise<void> {
     if (!isUsed(this.mode)) return
     this.mode = failed(this.mode)
     this.#serve(true)
-    // What became of a step that hung is not known; the next one reads it, and takes it back.
+    // The outcome of a step that hung is not known; the next one reads it, and takes it back.
     // guard: H18 a storage that hung is asked again while a caller waits
     if (failure.code === 'storage-failed' && failure.retryAfter)
       return this.#retryAfter(failure.retryAfter)
@@ -319,7 +321,7 @@ export class Stock {
     this.#silenceTimer?.unref?.()
   }
 
-  /** After a burst, or in the background, parks what the page does not need any more. */
+  /** After a burst, or in the background, parks numbers that the page does not need any more. */
   #watchRest(): void {
     if (this.#context.signal.aborted) return
     this.#restTimer ??= this.#context.world.later(() => {

@@ -22,7 +22,7 @@ export interface CallOptions {
 export interface WaitLimits {
   timeout: number
   signal?: AbortSignal | undefined
-  /** What waits for a file that comes late. Absent: it waits for ids. */
+  /** The call that waits for a file that comes late. Absent: it waits for ids. */
   call?: string
 }
 
@@ -78,7 +78,7 @@ export class Waiters {
   }
 
   /**
-   * Resolves with what `take` returns, once `count` numbers are held and it is this caller's turn.
+   * Resolves with the result of `take`, once `count` numbers are held and it is this caller's turn.
    */
   add<T>(count: number, take: () => T, limits: WaitLimits): Promise<T> {
     return this.#wait(this.#takers, count, take, limits)
@@ -190,8 +190,8 @@ export class Waiters {
 }
 
 /**
- * What `work` resolves with, unless the caller's timeout passes, or its signal is aborted, before.
- * @param unused takes what comes later
+ * The result of `work`, unless the caller's timeout passes, or its signal is aborted, before.
+ * @param unused takes a result that comes later
  */
 export function withinLimits<T>(
   work: Promise<T>,

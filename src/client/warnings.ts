@@ -1,4 +1,4 @@
-/** What a developer reads in the console; loaded when there is something to say. */
+/** The warnings for a developer's console; loaded with the first one. */
 import type { Degraded } from './status.js'
 
 /** A page has two open instances for one device. */
@@ -17,7 +17,7 @@ export function otherVersion(own: string, version: unknown): void {
   )
 }
 
-/** By page: what it was told. */
+/** By page: the warnings that were given. */
 const told = new WeakMap<object, Set<Degraded>>()
 
 /**
@@ -33,7 +33,7 @@ export function degraded(reason: Degraded, cause: unknown): void {
   console.warn(`offline-hilo: ${reason === 'memory' ? inMemory() : noWorker(cause)}`)
 }
 
-/** Is this the machine of who develops it? A server says so by its environment. */
+/** Is this a developer's machine? A server says so by its environment. */
 function isDevelopment(): boolean {
   const { location, process } = globalThis as {
     location?: Location
