@@ -1,6 +1,7 @@
 /**
- * A chain of records as it is stored, each with the link of the one before. Pure. What makes the
- * links, and this file, come with the option `chain`: an app without a chain loads neither.
+ * A chain of records as it is stored, each with the link of the one before. Pure. The functions
+ * that make the links, and this file, come with the option `chain`: an app without a chain loads
+ * neither.
  */
 import type {
   ChainRecord,
@@ -11,7 +12,7 @@ import type {
 } from '../../device/series-store.js'
 import { dataOf } from './ranges.js'
 
-/** What is known of a record before its link is made. */
+/** A record of a series before its link in the chain is made. */
 export interface Draft {
   chain: string
   record: Omit<ChainRecord, 'at' | 'time'>
@@ -20,7 +21,7 @@ export interface Draft {
   before: Link | undefined
   /** That record is the one which this page has just made, and was not read from the storage. */
   isSeen?: true
-  /** What the last number has stored of its link. */
+  /** The link of the last number, as that number stores it. */
   expected: LinkMark | undefined
   /** When it is made, and the date of the document. */
   now: Date
@@ -33,7 +34,7 @@ export interface Drafted {
   draft: Draft
 }
 
-/** What makes the links. */
+/** The functions that make the links. */
 export interface Sealing {
   /** Which chain the records of this series are in. Undefined: there is no series. */
   chainOf(series: string | undefined): string | undefined
@@ -146,7 +147,7 @@ function follows(link: Link | undefined, draft: Draft): link is Link {
   )
 }
 
-/** What a check needs of the rule of a chain. */
+/** The parts of a chain's rule that a check needs. */
 export interface Rule {
   /** Another one has another id. */
   id: string

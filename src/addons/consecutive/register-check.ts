@@ -10,9 +10,9 @@ import { canonical, sha256 } from './sha256.js'
  * - `missing`: it has gone, or its number has, or was made without the chain.
  * - `hash`: the stored text has another hash.
  * - `previous`: it does not hold the hash of the record before.
- * - `text`: what is stored of the record makes another text now.
+ * - `text`: the stored record makes another text now.
  * - `known`: a link that was kept elsewhere is another one.
- * - `changed`: the register says something else in `field` than what is stored.
+ * - `changed`: the register has another `field` than the stored record.
  */
 export interface BrokenRecord {
   chain: string
@@ -123,7 +123,7 @@ function compareNumbers(
   for (const row of numbers) if (!told.has(nameOf(row))) name(0, 'missing', row.id)
 }
 
-/** What the register says of the records of chains, also of what was not hashed in them. */
+/** The register's facts about the records of chains, also those that were not hashed. */
 function compareLinks(links: readonly Link[], entries: readonly Entry[], name: Name): void {
   const stored = new Map(links.map((link) => [canonical([link.chain, link.at]), link]))
   for (const { place, id, link, rule, content } of entries) {

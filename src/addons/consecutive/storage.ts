@@ -1,5 +1,5 @@
 /**
- * What a device stores of its series of one collection. Guarantees that a number and its key are
+ * The storage of a device's series of one collection. Guarantees that a number and its key are
  * stored in one transaction, one after another in all tabs: a crash at any moment leaves the number
  * bound to its key, or not taken.
  */
@@ -64,7 +64,10 @@ export class SeriesStorage {
     return this.#take(make, undefined) as Promise<Taken | undefined>
   }
 
-  /** What makes a link answers later than a transaction lives, so it runs between two. */
+  /**
+   * The app's function that makes a link answers later than a transaction lives, so it runs between
+   * two.
+   */
   async #takeSealed(make: Make, sealed: Sealed): Promise<Taken | undefined> {
     const { linkOf } = sealed.sealing
     // Where it fails, the key may have its number already: a look tells.
@@ -161,7 +164,7 @@ export class SeriesStorage {
     }
   }
 
-  /** Reads what it needs to know: the number of the key, or else the last number of the series. */
+  /** Reads first: the number of the key, or else the last number of the series. */
   async #takeAfterLook(
     given: Make,
     link: Link | undefined,
@@ -192,8 +195,8 @@ export class SeriesStorage {
   }
 
   /**
-   * Changes what is stored of the number of a key.
-   * @param change returns what is stored instead; the same object: nothing is
+   * Changes the stored number of a key. @param change returns the new row; the same object: nothing
+   * is written
    */
   settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
     return this.write(async (tx) => {
@@ -205,8 +208,8 @@ export class SeriesStorage {
   }
 
   /**
-   * What numbers are made in, and the ranges that the server gave to it. Without `held` there is no
-   * series.
+   * The series in which numbers are made, and the ranges that the server gave to it. Without `held`
+   * there is no series.
    */
   current(): Promise<{
     state: SeriesState
@@ -257,7 +260,7 @@ export class SeriesStorage {
     this.#store.close()
   }
 
-  /** One atomic step, also of what the server says. */
+  /** One atomic step, also of a server's answer. */
   write<T>(work: (tx: SeriesTransaction) => Promise<T>): Promise<T> {
     return this.#store.transact('readwrite', (tx) => recorded(tx, work))
   }
@@ -278,7 +281,7 @@ const linkAt = async (draft: Draft, linkOf: (draft: Draft) => Promise<Link>): Pr
 export const contentOf = (content: unknown): string | undefined =>
   content === undefined ? undefined : sha256(canonical(content))
 
-/** What is known where a number is made. */
+/** The stored state where a number is made. */
 interface Found extends Pick<Before, 'last' | 'ofPeriod'> {
   last: NumberRow | undefined
   /** The last record of the chain. */
