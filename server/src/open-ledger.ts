@@ -39,9 +39,9 @@ export interface LedgerOptions {
    */
   create?: boolean | undefined
   /**
-   * What signs the grant tokens, kept outside of the ledger: then a copy of the ledger signs none.
-   * Each has at least 32 characters. The first one signs; tokens of all are known. Default: the
-   * ledger keeps a secret of its own.
+   * The secrets that sign the grant tokens, kept outside of the ledger: then a copy of the ledger
+   * signs none. Each has at least 32 characters. The first one signs; tokens of all are known.
+   * Default: the ledger keeps a secret of its own.
    */
   secrets?: readonly string[] | undefined
   limits?: Given<LedgerLimits> | undefined

@@ -1,4 +1,4 @@
-/** What the commands `check` and `adopt` do with the counters that collections are bound to. */
+/** The commands `check` and `adopt`, for the counters that collections are bound to. */
 import {
   type Bindings,
   type Bound,
@@ -123,7 +123,7 @@ export interface Adoption {
   isApplied: boolean
 }
 
-/** Resolves with the statement that puts the counter above every id in use, and what it did. */
+/** Resolves with the statement that puts the counter above every id in use, and its effect. */
 export async function adopt(
   options: ServeOptions,
   { database, collection, from, isApplied }: Adoption,

@@ -7,7 +7,7 @@ import type { Change, SeenLedger } from './confirm.js'
 import { isBare, nextOf } from './next-document.js'
 import { checkName, find, type Given, nameOf, signed } from './series-steps.js'
 
-/** @throws Error when it cannot be handed over, with what to do */
+/** @throws Error when it cannot be handed over, with a remedy */
 export async function handOverSeries(
   ledger: SeenLedger,
   database: string,
@@ -59,7 +59,7 @@ function statedPeriod({ period, newPeriod }: Given): { period?: string; newPerio
   return named === false ? { period: '' } : { period: named, newPeriod: newPeriod !== undefined }
 }
 
-/** What will be done, and which document comes next, for whoever has to say yes. */
+/** The plan and the next document, for the person that has to say yes. */
 function planOf(found: Series, planned: Series): string {
   const { letter, collection, closed } = found
   const { last, period } = planned.handedOver!

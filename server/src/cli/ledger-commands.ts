@@ -33,7 +33,7 @@ export const statusCommand = (): Command =>
       }),
     )
 
-/** Resolves with what is printed, or with what is to be changed. */
+/** Resolves with the text to print, or with the change to confirm. */
 type Step = (ledger: SeenLedger, settings: Settings) => Promise<string | Change>
 
 async function answer(
@@ -100,7 +100,7 @@ const restoredLine = (database: string): string =>
   `${database} was restored from a backup, and grants nothing. Run: offline-hilo-server ` +
   `raise-floor ${database} --all --by <numbers>\n`
 
-/** The servers count what they refuse, each for itself. */
+/** Each server counts its own refusals. */
 function budgetLine({ tokens, limits }: Settings): string {
   if (tokens === undefined) return ''
   const hourly = handlerLimits.parse(parted(limits ?? {}).handlerLimits)

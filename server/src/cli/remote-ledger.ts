@@ -1,6 +1,6 @@
 /**
- * A ledger behind the address of a Worker: what the commands ask of a ledger, each as one request
- * of an operator. Guarantees that the token goes over TLS, or to this machine, only.
+ * A ledger behind the address of a Worker: each question of the commands is one request of an
+ * operator. Guarantees that the token goes over TLS, or to this machine, only.
  */
 import { isLoopback } from '../http/open.js'
 import { OPERATED, OPERATED_METHODS, type OperatedLedger, pathOfMethod } from '../http/operated.js'

@@ -1,6 +1,6 @@
 /**
- * What `series` answers to somebody who holds a document, or asks for all of a series. Guarantees
- * that it says no more than devices and people have told the server, and names what it was not.
+ * The answers of `series`, about one document or about a whole series. Guarantees that they say no
+ * more than devices and people have told the server, and that they name the gaps in that.
  */
 import { closedInWords, handOverInWords, inWords, linkInWords } from '../http/explain-words.js'
 import { visible } from '../http/messages.js'

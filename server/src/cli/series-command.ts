@@ -1,6 +1,6 @@
 /**
- * `series`: which device holds which series of consecutive numbers, and what a person does with
- * one: closes it, hands it over to another device, or lists it after a restore.
+ * `series`: which device holds which series of consecutive numbers, and a person's commands for
+ * one: close it, hand it over to another device, or list it after a restore.
  */
 import type { Command } from 'commander'
 import type { Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'

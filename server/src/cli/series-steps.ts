@@ -1,4 +1,4 @@
-/** What a person does with a series of consecutive numbers, and how the command tells of it. */
+/** A person's commands for a series of consecutive numbers, and their output. */
 import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, LIMITS, visible } from '../http/messages.js'
@@ -80,7 +80,7 @@ function unclear(series: Series): string {
 /** Its device, for people. */
 export const nameOf = ({ device }: Series): string => visible(device || 'a device without a name')
 
-/** Who means a lost till need not close what another one has. */
+/** A person with a lost till in mind need not close the series of another one. */
 const voidToken = ({ handedOver }: Series): string =>
   handedOver
     ? `It was handed over from ${visible(handedOver.from)}, whose token is void already.\n`
@@ -114,7 +114,7 @@ export async function renameDevice(
   }
 }
 
-/** @throws Error that says what a name may be */
+/** @throws Error with the form of a name */
 export function checkName(name: string): void {
   if (!isNote(name, LIMITS.nameBytes))
     throw new Error(
@@ -122,7 +122,7 @@ export function checkName(name: string): void {
     )
 }
 
-/** @throws Error when it was not given, with what to do */
+/** @throws Error when it was not given, with a remedy */
 export async function giveRange(
   ledger: SeenLedger,
   database: string,
@@ -207,7 +207,7 @@ function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
   }
 }
 
-/** @throws Error without a reason, or with what would need more than a line */
+/** @throws Error without a reason, or where a text needs more than a line */
 export function signed(
   flag: string,
   { reason, by = userName() }: Given,

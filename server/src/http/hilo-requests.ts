@@ -23,10 +23,10 @@ import {
 } from './messages.js'
 import { badRequest, tooMany } from './refusals.js'
 
-/** What a claim of one collection asks for. */
+/** The range that a claim of one collection asks for. */
 interface WantedRange {
   collection: string
-  /** What stands before the number. */
+  /** The text before the number. */
   prefix: string
   count: number
   lastMax: number
@@ -77,7 +77,7 @@ export function readNextQuery(query: Parameters, now: number, maxCount: number):
 }
 
 /**
- * Reads what a claim asks of one collection, however the request says it.
+ * Reads a claim of one collection, in both forms of a request.
  * @throws Refusal
  */
 function readWish(wish: Wish): WantedRange {
@@ -122,7 +122,7 @@ interface ShowingRange extends WantedRange {
 /** Ranges that come back in one request. */
 export interface GivenRanges {
   ranges: ReturnedRange[]
-  /** What stands for the header, which a page that closes cannot send to another origin. */
+  /** Stands for the header, which a page that closes cannot send to another origin. */
   authorization?: string | undefined
 }
 
@@ -150,7 +150,7 @@ const claimBody = z.object({
     .min(1),
 }) satisfies z.ZodType<NextManyRequest>
 
-/** What stands for a header has to be one. */
+/** A text that stands for a header has to be one. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const returned = z.object({ tag, end: z.int(), last: z.int(), token: z.string() })

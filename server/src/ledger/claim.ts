@@ -210,7 +210,7 @@ function grantEach(
       outcomes.set(claim, { refused: 'spent', max: lineOf(progress, row).line.max })
       continue
     }
-    // Before anything is taken: this copy may have issued what the other copy gave back.
+    // Before anything is taken: this copy may have issued numbers that the other copy gave back.
     const { results, ...changed } = showTokens(rows, progress, read.get(claim)!, context.tokens)
     // guard: H21 a claim repeated gets the same grant
     if (before) {

@@ -1,6 +1,6 @@
 /**
- * What the ledger forgets, and when. Pure. Guarantees that a number of a forgotten grant is never
- * granted again, and that a device of which nothing was heard still finds its numbers.
+ * Which rows the ledger forgets, and when. Pure. Guarantees that a number of a forgotten grant is
+ * never granted again, and that a device of which nothing was heard still finds its numbers.
  */
 import { z } from 'zod'
 import { keyText } from './collections.js'

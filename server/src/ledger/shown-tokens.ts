@@ -1,7 +1,7 @@
 /**
- * What becomes of the grant tokens that a request shows, whether it is a claim or a check-in. Pure.
- * Guarantees that a token is replaced once and has no effect after that (H12), and that what a copy
- * of a device may have issued is granted to nobody (H13).
+ * Decides on the grant tokens that a request shows, whether it is a claim or a check-in. Pure.
+ * Guarantees that a token is replaced once and has no effect after that (H12), and that numbers
+ * which a copy of a device may have issued are granted to nobody (H13).
  */
 import { distinct, isOfLetters, keyText, serialText } from './collections.js'
 import { selectionOfShown } from './core.js'
@@ -155,7 +155,7 @@ export function withNextToken<Row extends Pick<GrantRow, 'tokenVersion' | 'check
 
 /**
  * No token of the row is the newest any more: each device that shows one drops the numbers. A late
- * repetition never comes to this, because the server heard before what it names.
+ * repetition never comes to this, because the server heard its numbers before.
  */
 const withoutToken = (row: GrantRow): GrantRow => ({
   ...row,
@@ -185,8 +185,9 @@ export const changedTokenRows = ({ grants, tombstones }: TokenRows): RowChanges 
 })
 
 /**
- * One copy of a device may have issued what the other gave back, so no number that these grants
- * ever held is granted again. It is enough to do so once in a step: nothing comes back in it.
+ * One copy of a device may have issued numbers that the other gave back, so no number that these
+ * grants ever held is granted again. It is enough to do so once in a step: nothing comes back in
+ * it.
  */
 function cutOutCopied(rows: Rows, progress: Progress, copied: readonly GrantRow[]): void {
   for (const grant of copied) {

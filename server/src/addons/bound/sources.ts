@@ -13,7 +13,7 @@ import { hookSource } from './hook/source.js'
 import { ravenSource } from './raven/source.js'
 
 /**
- * @param tell hears what to look at
+ * @param tell gets each warning
  * @throws Error when an upstream refuses this server. One that is down may come later
  */
 export async function withSources(ledger: Ledger, bindings: Bindings, tell: Tell): Promise<Ledger> {
@@ -38,7 +38,7 @@ export async function withSources(ledger: Ledger, bindings: Bindings, tell: Tell
     ...ledger,
     claim: async (claims) => freeOutcomes(claims, await claim(claims), hookOf, claimOne, tell),
     async close() {
-      // If an upstream is gone, closing goes on: what is in the ledger is granted after the next
+      // If an upstream is gone, closing goes on: the ledger's numbers are granted after the next
       // start.
       await Promise.allSettled([...sources.values()].map((source) => source.close()))
       await ledger.close()

@@ -23,8 +23,8 @@ export interface HiloWorkerOptions
    */
   create?: boolean | undefined
   /**
-   * Who sends it as `Authorization: Bearer …` may use `/operator/<database>/…`. At least 16
-   * characters. Default: the Worker has no such route.
+   * A request that sends it as `Authorization: Bearer …` may use `/operator/<database>/…`. At least
+   * 16 characters. Default: the Worker has no such route.
    */
   operatorToken?: string | undefined
   /** As for `serve`. Default 400 days. */

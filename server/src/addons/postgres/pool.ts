@@ -50,7 +50,7 @@ const HEAR_WARNINGS = 'SET LOCAL client_min_messages = warning'
 
 /**
  * Every transaction sets this. So it also holds behind a pooler, which gives every transaction
- * another session, and whatever the defaults of role and database are.
+ * another session, and with any defaults of role and database.
  */
 const begin = ({ lock, statement, answer }: Waits): string =>
   // guard: H21 PostgreSQL syncs each commit to the disk
@@ -64,10 +64,10 @@ type Step<T> = (query: Query, write: Write) => Promise<T>
 
 export interface PostgresPool extends SqlDatabase {
   /**
-   * When this resolves, what `step` did is durable. When it rejects, what `step` did is undone, or
-   * nobody knows (the connection broke at the commit, or PostgreSQL warned about it). The step's
-   * first statement is sent together with the beginning of the transaction, and the commit together
-   * with its last writes.
+   * When this resolves, the step's changes are durable. When it rejects, they are undone, or nobody
+   * knows (the connection broke at the commit, or PostgreSQL warned about it). The step's first
+   * statement is sent together with the beginning of the transaction, and the commit together with
+   * its last writes.
    */
   transaction<T>(step: Step<T>, waits?: Waits): Promise<T>
   connections(): Connections

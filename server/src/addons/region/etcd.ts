@@ -67,8 +67,8 @@ const answer = z.object({
 })
 
 /**
- * For all nodes together: whoever claims here waits no longer than that. A node that hangs takes
- * its share, and leaves the others theirs.
+ * For all nodes together: a claim waits no longer than that. A node that hangs takes its share, and
+ * leaves the others theirs.
  */
 const DEADLINE_MS = 4_000
 

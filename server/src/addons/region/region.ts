@@ -1,8 +1,8 @@
 /**
  * A region: a ledger whose numbers all come from another authority, its root. Towards it the region
  * is a device, with a device's state, claims and check-ins. Guarantees that a number has left the
- * region's device for good before its ledger grants it, and that a copy of a region drops what it
- * holds.
+ * region's device for good before its ledger grants it, and that a copy of a region drops its
+ * numbers.
  */
 import { randomUUID } from 'node:crypto'
 import type { OwnerCallbacks, Target } from '../../../../src/device/contract.js'

@@ -24,7 +24,7 @@ interface Region {
   keyOf(target: Target): StoreKey
   /**
    * This region is a copy, and another copy has asked the root; or the root has dropped the
-   * collection: what came back here is not the region's own.
+   * collection: numbers that came back here are not the region's own.
    */
   copied(key: CollectionKey): Promise<void>
 }

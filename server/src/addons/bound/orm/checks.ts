@@ -1,8 +1,8 @@
 /**
  * Compares a counter with its configuration, with the ledger and with the ids that are in the back
- * end's table, and says what is wrong. Each message names what the configuration says, what the
- * database says, and the fix. Guarantees that two strategies are found: one whose next ids are
- * there already, and one of whose last block no id is there, while another strategy's has one.
+ * end's table, and reports each fault. Each message names the setting, the database's value and the
+ * fix. Guarantees that two strategies are found: one whose next ids are there already, and one of
+ * whose last block no id is there, while another strategy's has one.
  */
 import type { Query } from '../../../ledger/counter-port.js'
 import { CounterUnusable } from '../../../ledger/errors.js'
@@ -16,7 +16,7 @@ import { tableProblems } from './table-checks.js'
 import { nameOfColumn } from './used-ids.js'
 
 /**
- * What is wrong with the counter. Empty: nothing.
+ * The faults of the counter. Empty: none.
  * @param highWater numbers of the ledger up to here may be in use
  * @param isFirst a row that is missing will be added
  */
@@ -31,7 +31,7 @@ export async function problemsOf(
   return positionProblems(binding, await nextValue(query, binding), highWater)
 }
 
-/** What is wrong with the counter, whatever its value. */
+/** The faults of the counter that do not depend on its value. */
 export async function shapeProblems(
   query: Query,
   binding: Counter,
@@ -129,7 +129,7 @@ function placeOf(blocks: Blocks, next: bigint, highest: bigint): Place {
 }
 
 /**
- * What is wrong with a binding by the ids of its table. Nothing, where no table is named.
+ * The faults of a binding by the ids of its table. None, where no table is named.
  * @param highWater up to here the ledger has granted numbers; 0: nothing was ever taken from the
  * counter
  */

@@ -21,13 +21,13 @@ import { literal, quoted } from './sql-text.js'
  */
 const MAX_STEPS = 1_000_000n
 
-/** What raises the counter above every id in use, as it is typed. */
+/** The command that raises the counter above every id in use. */
 export function adoptCommand({ key, ids }: Binding): string {
   const from = ids.length > 0 ? '' : ' --from <table>.<column>'
   return `offline-hilo-server adopt ${key.database} ${key.collection}${from} --apply`
 }
 
-/** The value that the next take gets. Where a row is missing: what its first take will get. */
+/** The value that the next take gets. Where a row is missing: the value of its first take. */
 export async function nextValue(
   query: Query,
   { place, blocks: { step } }: Counter,
@@ -83,7 +83,7 @@ export async function addFirstRow(query: Query, counter: Counter, floor: bigint)
   await query(raiseStatement(counter, firstValue(counter, floor)))
 }
 
-/** What the first take gets of a row that is made above `floor`. */
+/** The value of the first take from a row that is made above `floor`. */
 export function firstValue({ place, blocks }: Counter, floor: bigint): bigint {
   const { start = 0n, ahead } = place as TablePlace
   const above = valueAbove(blocks, floor)
@@ -137,7 +137,7 @@ export function nameOf({ place }: Binding): string {
   return `${place.table}.${place.column}${where}`
 }
 
-/** What the ledger remembers of a binding. */
+/** A binding as the ledger remembers it. */
 export const descriptionOf = (binding: Binding): string =>
   `${binding.strategy} on ${nameOf(binding)} with ${binding.size}`
 

@@ -1,7 +1,7 @@
 /**
  * Finds the tables and sequences that a configuration names. Guarantees that each is found once,
- * when the process starts, and has the same schema in every statement from then on: what another
- * schema of the path gets later is another counter.
+ * when the process starts, and has the same schema in every statement from then on: a table that
+ * another schema of the path gets later is another counter.
  */
 import type { Query } from '../../../ledger/counter-port.js'
 import { CounterUnusable } from '../../../ledger/errors.js'

@@ -1,4 +1,4 @@
-/** Compares a sequence with the configuration of its collection, and says what is wrong. */
+/** Compares a sequence with the configuration of its collection, and reports each fault. */
 import type { Query } from '../../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Counter, Relation, SequencePlace } from './counter-options.js'
@@ -81,7 +81,7 @@ export async function sequenceProblems(
   return problems
 }
 
-/** Of what was found when the process started. */
+/** Of a relation that was found when the process started. */
 export const wrongText = (kind: 'sequence' | 'table', name: Relation, isThere: boolean): string =>
   isThere
     ? `${name} is no ${kind}. Correct the configuration.`

@@ -1,6 +1,6 @@
 /**
- * Compares a counter in a table, its columns and its row, with the configuration, and says what is
- * wrong.
+ * Compares a counter in a table, its columns and its row, with the configuration, and reports each
+ * fault.
  */
 import type { Query } from '../../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'

@@ -1,8 +1,8 @@
 /**
  * Takes blocks from an ORM's counter. Guarantees that the counter moves by whole blocks, never past
- * what the id column can store, that nobody else gets a value that was taken here, and that no id
- * comes which a table of the back end has already. A sequence does not roll back: a transaction
- * that fails leaves a gap.
+ * the end of the id column, that nobody else gets a value that was taken here, and that no id comes
+ * which a table of the back end has already. A sequence does not roll back: a transaction that
+ * fails leaves a gap.
  */
 import type { Query } from '../../../ledger/counter-port.js'
 import { CounterUnusable } from '../../../ledger/errors.js'

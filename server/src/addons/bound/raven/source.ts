@@ -36,7 +36,7 @@ export async function ravenSource(
       return [{ database, collection, ...range }]
     },
 
-    /** Gives back what is free at the end of the newest ranges. */
+    /** Gives back the free numbers at the end of the newest ranges. */
     async close() {
       for (const [node, end] of ends) {
         if (!(await cluster.knows(node))) continue
