@@ -151,7 +151,7 @@ export async function adopt(
         // A row that is missing is made by the statement.
         const problems = await shapeProblems(query, counter, true)
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
-        if (isApplied && isSequence(counter.place)) await lockSequence(query, counter.place)
+        if (isApplied && isSequence(counter.location)) await lockSequence(query, counter.location)
         const named = from === undefined ? [] : [idColumn(from)]
         const ids = [...(await findColumns(query, path, named)), ...counter.ids]
         const found = { ...bound, counter, description: descriptionOf(counter) }

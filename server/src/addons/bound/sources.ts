@@ -5,7 +5,7 @@
  */
 import { bindingKey } from '../../ledger/collections.js'
 import type { ClaimRequest, CollectionKey, Ledger } from '../../ledger/ledger.js'
-import { type BoundSource, refilled } from '../upstream/refill.js'
+import { type BoundSource, claimWithAuthority } from '../upstream/authority.js'
 import type { Tell } from './cautions.js'
 import type { Bindings } from './collections-setting.js'
 import { freeOutcomes, unseenText } from './hook/free-numbers.js'
@@ -30,7 +30,7 @@ export async function withSources(ledger: Ledger, bindings: Bindings, tell: Tell
     return bound?.authority === 'hook' ? bound.hook : undefined
   }
   const claim = (claims: readonly ClaimRequest[]) =>
-    refilled(ledger.claim, claims, (key, short, max) =>
+    claimWithAuthority(ledger.claim, claims, (key, short, max) =>
       sources.get(bindingKey(key))!.take(short, max),
     )
   const claimOne = async (request: ClaimRequest) => (await claim([request]))[0]!

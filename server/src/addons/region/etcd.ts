@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { UpstreamUnavailable } from '../../ledger/errors.js'
-import { upstreamFailure } from '../upstream/refill.js'
+import { upstreamFailure } from '../upstream/authority.js'
 import { parsed, readTls, send } from '../upstream/request.js'
 import type { Etcd } from './options.js'
 

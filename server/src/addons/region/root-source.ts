@@ -12,7 +12,7 @@ import type { DeviceClaim, DeviceState, GrantedRange } from '../../../../src/dev
 import { ravenSource } from '../../../../src/source/raven.js'
 import type { Source } from '../../../../src/source/source.js'
 import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
-import { upstreamFailure } from '../upstream/refill.js'
+import { upstreamFailure } from '../upstream/authority.js'
 import type { Root } from './options.js'
 
 /** The limit of one request to the root. Claims of devices wait as long. */

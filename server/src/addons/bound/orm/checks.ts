@@ -37,10 +37,10 @@ export async function shapeProblems(
   binding: Counter,
   isFirst: boolean,
 ): Promise<string[]> {
-  const { place } = binding
-  return isSequence(place)
-    ? sequenceProblems(query, binding, place)
-    : tableProblems(query, binding, place, isFirst)
+  const { location } = binding
+  return isSequence(location)
+    ? sequenceProblems(query, binding, location)
+    : tableProblems(query, binding, location, isFirst)
 }
 
 function positionProblems(binding: Counter, next: bigint, highWater: number): string[] {
@@ -120,9 +120,9 @@ async function highestOf(
 }
 
 /** Where the highest id stands beside the block that was taken last and the one that comes next. */
-type Place = 'before the last block' | 'in the last block' | 'in the next block or above'
+type Position = 'before the last block' | 'in the last block' | 'in the next block or above'
 
-function placeOf(blocks: Blocks, next: bigint, highest: bigint): Place {
+function positionOf(blocks: Blocks, next: bigint, highest: bigint): Position {
   const { factor, shift, step } = blocks
   if (highest >= next * factor + shift) return 'in the next block or above'
   return highest < firstOf(blocks, next - step) ? 'before the last block' : 'in the last block'
@@ -143,9 +143,9 @@ export async function idProblems(
   const found = await highestIn(query, ids, sentinels)
   if (found === undefined) return []
   const next = await nextValue(query, binding)
-  const place = placeOf(blocks, next, found.id)
+  const position = positionOf(blocks, next, found.id)
   const highest = `The highest id in ${nameOfColumn(found.column)} is ${found.id}. `
-  if (place === 'in the next block or above')
+  if (position === 'in the next block or above')
     return [
       `${highest}With ${strategy} and ${size}, ${nameOf(binding)} gives ${firstOf(blocks, next)} ` +
         'next: ids would come twice. Correct strategy or size here, as the back end has them. If ' +
@@ -154,9 +154,9 @@ export async function idProblems(
         `["${found.id}"].`,
     ]
   // Later, blocks that devices hold are without rows, too.
-  if (highWater > 0 || place === 'in the last block') return []
+  if (highWater > 0 || position === 'in the last block') return []
   const fitting = alternativesTo(binding).filter(
-    (other) => placeOf(other.blocks, next, found.id) === 'in the last block',
+    (other) => positionOf(other.blocks, next, found.id) === 'in the last block',
   )
   if (fitting.length === 0) return []
   return [
@@ -173,9 +173,9 @@ export interface Alternative {
 }
 
 /** The same ORM's ways to count by such a counter, which stand for other ids. */
-export function alternativesTo({ strategy, blocks, place, first }: Counter): Alternative[] {
+export function alternativesTo({ strategy, blocks, location, first }: Counter): Alternative[] {
   const [orm] = strategy.split('-')
-  const kind = isSequence(place) ? 'sequence' : 'row'
+  const kind = isSequence(location) ? 'sequence' : 'row'
   return (Object.keys(STRATEGIES) as StrategyName[]).flatMap((name) => {
     const other = STRATEGIES[name]
     // An older version's block nearly always holds the id, too.

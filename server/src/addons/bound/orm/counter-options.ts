@@ -80,11 +80,11 @@ export interface CounterOptions {
 /** A table or sequence as SQL has it, with its schema: `public."Orders"`. */
 export type Relation = string & { readonly isRelation: true }
 
-export interface SequencePlace<Name = string> {
+export interface SequenceLocation<Name = string> {
   sequence: Name
 }
 
-export interface TablePlace<Name = string> {
+export interface TableLocation<Name = string> {
   table: Name
   column: string
   /** Which row: column and value. */
@@ -110,7 +110,7 @@ export interface Binding<Name = string> {
   key: CollectionKey
   strategy: StrategyName
   system: string
-  place: SequencePlace<Name> | TablePlace<Name>
+  location: SequenceLocation<Name> | TableLocation<Name>
   blocks: Blocks
   /** As configured, for messages: `blockSize 10`. */
   size: string
@@ -129,8 +129,8 @@ export interface Binding<Name = string> {
 export type Counter = Binding<Relation>
 
 export const isSequence = <Name>(
-  place: SequencePlace<Name> | TablePlace<Name>,
-): place is SequencePlace<Name> => 'sequence' in place
+  location: SequenceLocation<Name> | TableLocation<Name>,
+): location is SequenceLocation<Name> => 'sequence' in location
 
 const MAX_IDS = { int2: 32_767, int4: 2_147_483_647, int8: MAX_NUMBER } as const
 
@@ -224,7 +224,7 @@ export function toBinding(key: CollectionKey, settings: CounterSettings): Bindin
     key,
     strategy: settings.strategy as StrategyName,
     system: strategy.system,
-    place: placeOf(strategy, settings, first),
+    location: locationOf(strategy, settings, first),
     blocks: strategy.blocks(BigInt(size ?? 1), first),
     size: size === undefined ? 'one id at a time' : `${strategy.size} ${size}`,
     maxId: BigInt(typeof settings.maxId === 'string' ? MAX_IDS[settings.maxId] : settings.maxId),
@@ -249,11 +249,11 @@ function withOptimizer(strategy: Strategy, { optimizer }: CounterSettings): Stra
     : strategy
 }
 
-function placeOf(
+function locationOf(
   { kinds, segments }: Strategy,
   settings: CounterSettings,
   first: bigint,
-): Binding['place'] {
+): Binding['location'] {
   if (settings.sequence !== undefined) return { sequence: settings.sequence }
   if (!segments || !kinds.includes('segment'))
     return {

@@ -15,7 +15,7 @@ import type { CollectionKey } from '../../../ledger/ledger.js'
 import { above, type Span } from '../../../ledger/number-line.js'
 import { putSetting } from '../../../sql/meta.js'
 import { readSpans, writeSpans } from '../../../sql/tables.js'
-import { Pacer } from '../../upstream/refill.js'
+import { Pacer } from '../../upstream/authority.js'
 import type { Tell } from '../cautions.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
@@ -361,11 +361,11 @@ export async function rememberBinding(query: Query, ledger: string, bound: Bound
 async function createTextbookTable(
   database: SqlDatabase,
   { ledger, path }: Schemas,
-  { place, strategy }: Binding,
+  { location, strategy }: Binding,
 ): Promise<void> {
-  if (strategy !== 'textbook' || isSequence(place)) return
+  if (strategy !== 'textbook' || isSequence(location)) return
   const { table } = STRATEGIES.textbook.segments!
-  if (place.table !== table || (await findRelation(database.query, path, table))) return
+  if (location.table !== table || (await findRelation(database.query, path, table))) return
   await database.createMissing(
     `${ledger}.${table}`,
     `CREATE TABLE ${ledger}.${table} (name text PRIMARY KEY, next_hi bigint NOT NULL)`,

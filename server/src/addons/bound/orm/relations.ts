@@ -77,12 +77,12 @@ export async function findCounter(
   path: readonly string[],
   binding: Binding,
 ): Promise<Counter> {
-  const { place, ids } = binding
+  const { location, ids } = binding
   return {
     ...binding,
-    place: isSequence(place)
-      ? { sequence: await mustFind(query, path, 'sequence', place.sequence) }
-      : { ...place, table: await mustFind(query, path, 'table', place.table) },
+    location: isSequence(location)
+      ? { sequence: await mustFind(query, path, 'sequence', location.sequence) }
+      : { ...location, table: await mustFind(query, path, 'table', location.table) },
     ids: await findColumns(query, path, ids),
   }
 }

@@ -6,7 +6,7 @@
 import { MAX_DOUBLED_CAPACITY } from '../../../../../src/core/wire.js'
 import { UpstreamUnavailable } from '../../../ledger/errors.js'
 import type { CollectionKey, Ledger } from '../../../ledger/ledger.js'
-import { type BoundSource, Pacer } from '../../upstream/refill.js'
+import { type BoundSource, Pacer } from '../../upstream/authority.js'
 import { openRaven } from './cluster.js'
 import type { RavenAddress } from './options.js'
 

@@ -1,7 +1,8 @@
 /**
- * Claims numbers elsewhere when the ledger is short of them, and makes its claims once more.
- * Guarantees that a source which fails costs nothing of the numbers that others gave, and fails no
- * claim that shares the commit and may have its numbers.
+ * Claims numbers from another authority when the ledger is short of them, and makes its claims once
+ * more. A new kind of authority is a new {@link BoundSource}. Guarantees that a source which fails
+ * costs nothing of the numbers that others gave, and fails no claim that shares the commit and may
+ * have its numbers.
  */
 import type { Failure } from '../../../../src/core/errors.js'
 import { nextStep } from '../../../../src/core/failures.js'
@@ -35,7 +36,7 @@ export interface BoundSource {
 }
 
 /** @throws the error of `take`, when it is short of numbers for every claim and gets none */
-export async function refilled(
+export async function claimWithAuthority(
   claim: Ledger['claim'],
   requests: readonly ClaimRequest[],
   take: Take,
