@@ -66,7 +66,7 @@ const MAX_HEADER_BYTES = 16_384
  */
 const KEEP_ALIVE_MS = 75_000
 /** A request may be on its way on a connection that seems idle. */
-const DEFAULT_DRAIN_SECONDS = 0.25
+const IDLE_CONNECTION_SECONDS = 0.25
 
 export async function serve({
   port = DEFAULT_PORT,
@@ -132,7 +132,7 @@ export async function serve({
     const pruning = setInterval(prune, PRUNE_INTERVAL_MS)
     return {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
-      close: ({ drain: seconds = DEFAULT_DRAIN_SECONDS } = {}) => {
+      close: ({ drain: seconds = IDLE_CONNECTION_SECONDS } = {}) => {
         clearInterval(pruning)
         const drained = drain.end(seconds)
         closed ??= drained.finally(() => ledger.close())

@@ -185,7 +185,7 @@ export interface SeriesAnswer {
 }
 
 /** Numbers that an authority gave. */
-interface SeriesRange {
+export interface SeriesRange {
   from: number
   to: number
   /**
@@ -203,7 +203,7 @@ export interface SeriesMark {
   /** How many numbers were made, over all periods. */
   last: number
   /** How far each period has come, the newest last. */
-  periods: SeriesPeriod[]
+  periods: readonly SeriesPeriod[]
 }
 
 /** Body of `POST /databases/{db}/hilo/series/checkin`. */
@@ -239,7 +239,7 @@ export interface SeriesLink {
 /** A hash of another form stays on the device. */
 export const LINK_HASH = /^[\x20-\x7e]{1,512}$/
 
-interface SeriesPeriod {
+export interface SeriesPeriod {
   /** Empty: the series has no periods, and does not begin with 1. */
   period: string
   first: number
@@ -247,12 +247,12 @@ interface SeriesPeriod {
 }
 
 /** Its answer, 200. */
-export type SeriesCheckInAnswer = SeriesOutcome & {
+export type SeriesCheckInAnswer = SeriesCheckInOutcome & {
   /** The name of the ledger that answers, where the request shows one: another one is refused. */
   ledger?: string | undefined
 }
 
-type SeriesOutcome =
+type SeriesCheckInOutcome =
   /** `closed`: no number may be made in this series any more. `ranges`: as when it was given. */
   | { token: string; closed?: SeriesClosed; ranges?: SeriesRange[] }
   /**

@@ -204,7 +204,8 @@ function applyResults(
   }, state)
 }
 
-const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [
+/** Of free numbers, leases and offers, also of those that were sent. */
+export const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [
   ...ranges,
   ...leases.map(({ range }) => range),
   ...offers.map(({ range }) => range),

@@ -1,12 +1,13 @@
 /**
  * The options of `createHilo`, and their check. A wrong option is refused by name before anything
- * starts.
+ * starts. To add one, describe it in `HiloOptions` and give its rule in `CHECKS`.
  */
 import { HiloError } from '../core/errors.js'
 import { type GivenHeaders, plainHeaders } from '../core/headers.js'
 import { tryFormat } from '../core/id-format.js'
 import {
   DATABASE_NAME,
+  DEFAULT_SEPARATOR,
   type EntityClass,
   type IdParts,
   isSeparator,
@@ -102,7 +103,6 @@ export interface HiloOptions<Name extends string = string> {
 export type NamesOf<Name extends string> = [Name] extends [never] ? string : Name
 
 const DEFAULT_TIMEOUT_MS = 10_000
-const DEFAULT_SEPARATOR = '/'
 
 type Check = [rule: string, isRight: (value: never) => boolean]
 const text: Check = [

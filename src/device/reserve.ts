@@ -3,11 +3,11 @@
  * last days. No page's end changes it, and the clock decides about sizes only. A `reserve` call
  * sets it, and a release ends it, for each page of the device.
  */
+import { DAY_MS } from '../core/day.js'
 import { total } from '../core/range.js'
 import type { Target } from './contract.js'
 import type { Declared, DeviceState } from './state.js'
 
-const DAY_MS = 24 * 60 * 60 * 1000
 /** A value that no page declares any more, after a deploy say, counts for so long. */
 const DAYS = 7
 

@@ -3,7 +3,8 @@
  * the stored state (H35). Pure. Guarantees that a number keeps its owner: free, a page's, or
  * offered by it.
  */
-import { insertAll, overlaps, type Range } from '../core/range.js'
+import { insertAll, overlaps } from '../core/range.js'
+import { everything } from './check-in.js'
 import { hear } from './ledger.js'
 import type { DeviceState } from './state.js'
 
@@ -45,8 +46,3 @@ export function unite(stored: DeviceState, apart: DeviceState, date: number): De
     united,
   )
 }
-
-const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [
-  ...ranges,
-  ...[...leases, ...offers].map(({ range }) => range),
-]

@@ -33,7 +33,7 @@ export async function handOverSeries(
   if (planned.handedOver?.at === found.handedOver?.at) return doneBefore(found)
   return {
     plan: planOf(found, planned),
-    apply: async (changed) => told(found, handedOver(await changed.handOverSeries(asked))),
+    apply: async (changed) => summary(found, handedOver(await changed.handOverSeries(asked))),
   }
 }
 
@@ -97,7 +97,7 @@ const MOST_NAMED = 5
 const newest = (texts: readonly string[]): string =>
   (texts.length > MOST_NAMED ? '…, ' : '') + texts.slice(-MOST_NAMED).join(', ')
 
-function told(found: Series, done: Series): string {
+function summary(found: Series, done: Series): string {
   const { last, period } = done.handedOver!
   const ofPeriod = period && ` of ${visible(period)}`
   const from = nameOf(found)

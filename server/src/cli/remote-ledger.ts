@@ -51,9 +51,9 @@ export function remoteLedger(address: string, database: string): OperatedLedger 
   }
 
   const methods = OPERATED_METHODS.map((method) => {
-    const told = Object.keys(OPERATED[method].shape)
+    const fields = Object.keys(OPERATED[method].shape)
     const call = (given?: string | object) => {
-      const body = Object.entries(Object(given)).filter(([name]) => told.includes(name))
+      const body = Object.entries(Object(given)).filter(([name]) => fields.includes(name))
       return ask(pathOfMethod(method), Object.fromEntries(body))
     }
     return [method, call] as const

@@ -31,8 +31,8 @@ export async function explainDocument(
         `form, say what is on the document: offline-hilo-server explain ${database} <collection> ` +
         '<number> --series <letter> --period <period>.',
     )
-  const told = places.map(async (place) => inWords(await ledger.explain({ database, ...place })))
-  return (await Promise.all(told)).join('')
+  const answers = places.map(async (place) => inWords(await ledger.explain({ database, ...place })))
+  return (await Promise.all(answers)).join('')
 }
 
 /** Where the document would be in a series. */

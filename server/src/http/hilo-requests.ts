@@ -114,7 +114,7 @@ export function readReturnQuery(query: Parameters): GivenRanges {
   }
 }
 
-interface ShowingRange extends WantedRange {
+interface RangeWithTokens extends WantedRange {
   shown: readonly ShownGrant[]
   ledgers: LedgerNames | undefined
 }
@@ -178,7 +178,7 @@ const checkInBody = z.object({
 export function readClaimBody(
   body: unknown,
   maxCount: number,
-): { id: string; device: string | undefined; ranges: ShowingRange[] } {
+): { id: string; device: string | undefined; ranges: RangeWithTokens[] } {
   const { data } = claimBody.safeParse(body)
   const shown = data?.collections.reduce((sum, { grants }) => sum + grants.length, 0) ?? 0
   if (!data || data.collections.length > LIMITS.claims || shown > LIMITS.tokens)
@@ -187,7 +187,7 @@ export function readClaimBody(
         `…]}, with 1 to ${LIMITS.claims} collections, and at most ${LIMITS.tokens} grants.`,
     )
   const id = readId(data.claim, 'claim')
-  const ranges = data.collections.map((wanted): ShowingRange => {
+  const ranges = data.collections.map((wanted): RangeWithTokens => {
     const { tag, count, lastMax, identityPartsSeparator: separator } = wanted
     const size = () => checkCount(count, maxCount)
     const wish = { tag, separator, count: size, lastMax: () => lastMax }

@@ -8,7 +8,7 @@
 import { Buffer } from 'node:buffer'
 import type { Context } from 'hono'
 import { z } from 'zod'
-import { isSeparator } from '../../../src/core/names.js'
+import { HILO_DOCUMENT, isSeparator, MAX_DOCUMENT_ID_BYTES } from '../../../src/core/names.js'
 import { badParameter, badRequest, Refusal } from './refusals.js'
 
 /**
@@ -170,10 +170,6 @@ export function readLastRangeAt(text: string): number | undefined {
   return time - (sign === '-' ? -offset : offset) * 60_000
 }
 
-/** RavenDB keeps a counter in a document of this name. */
-export const HILO_DOCUMENT = 'Raven/Hilo/'
-export const MAX_DOCUMENT_ID_BYTES = 512
-export const DEFAULT_SEPARATOR = '/'
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /** @throws Refusal if ids with this separator could be read in two ways */
@@ -230,6 +226,7 @@ export function readId(id: string, name: string): string {
  */
 export const isPlain = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text)
 
+export { DEFAULT_SEPARATOR, HILO_DOCUMENT, MAX_DOCUMENT_ID_BYTES } from '../../../src/core/names.js'
 export { LIMITS } from '../../../src/core/wire.js'
 
 /** Can this be stored? */

@@ -42,8 +42,8 @@ import {
   lineOf,
   newProgress,
   type Progress,
+  type ReadRequest,
   readClaimTokens,
-  type Showing,
   setLine,
   shownBy,
   showTokens,
@@ -186,7 +186,7 @@ interface Step {
   rows: Rows
   context: LedgerContext
   /** The tokens of each claim. */
-  read: ReadonlyMap<ClaimRequest, Showing>
+  read: ReadonlyMap<ClaimRequest, ReadRequest>
   progress: Progress
   outcomes: Map<ClaimRequest, ClaimOutcome>
 }

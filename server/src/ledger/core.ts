@@ -216,14 +216,14 @@ interface Alarm {
 }
 
 function createAlarm(): Alarm {
-  const told = new Set<string>()
+  const known = new Set<string>()
   const listeners: ((database: string) => void)[] = []
   return {
     look(databases) {
       for (const { database, isRestored } of databases)
-        if (!isRestored) told.delete(database)
-        else if (!told.has(database)) {
-          told.add(database)
+        if (!isRestored) known.delete(database)
+        else if (!known.has(database)) {
+          known.add(database)
           for (const listener of listeners) listener(database)
         }
     },

@@ -259,7 +259,7 @@ export function takeOver(
   // guard: H28 who goes on with a series begins above what the lost device told before
   const row = withOthers(stored)
   const answered = (replaced: typeof grant, isRepeat: boolean): SeriesOutcome => ({
-    letter: row.letter,
+    ordinal: row.ordinal,
     name: row.name,
     token: tokens.write(replaced),
     ledger,
@@ -268,7 +268,7 @@ export function takeOver(
     ...givenTo(row),
   })
   const refuse = (refused: 'restored' | 'spent') => ({
-    answer: { refused, max: row.letter },
+    answer: { refused, max: row.ordinal },
     changes: {},
   })
   if (isRestored(rows, row.database)) return refuse('restored')

@@ -114,7 +114,7 @@ export interface IdentityClaimRow extends IdentityKey {
 export interface SeriesRow extends CollectionKey {
   grant: string
   /** Its place among the series of its collection; 1 is A. */
-  letter: number
+  ordinal: number
   /** The name that the app has chosen, or else the letter: `B`. No other series has it. */
   name: string
   /** As `seriesKey` has it. */

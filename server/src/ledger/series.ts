@@ -84,14 +84,14 @@ export function claimSeries(
   const [grant] = granted.changes.newGrants ?? []
   const before = ended && rows.series.get(ended.id)
   const series: SeriesRow[] = []
-  const letter = outcome.grant.low
-  const name = (known && rows.series.get(known.id)?.name) ?? claim.name ?? toLetter(letter)
+  const ordinal = outcome.grant.low
+  const name = (known && rows.series.get(known.id)?.name) ?? claim.name ?? toLetter(ordinal)
   if (grant)
     series.push({
       grant: grant.id,
       database,
       collection,
-      letter,
+      ordinal,
       name,
       // guard: H28 names that differ only in upper and lower case are one
       nameKey: seriesKey(name),
@@ -113,7 +113,7 @@ export function claimSeries(
   if (grant && before?.database === database) series.push(withDoubt(before, claim))
   return {
     answer: {
-      letter,
+      ordinal,
       name,
       token: outcome.grant.token,
       ledger: context.name,

@@ -164,7 +164,7 @@ export const SERIES: Table<SeriesRow> = {
     grant: ['grant_id', 'text', 'key'],
     database: ['database', 'text', 'fixed'],
     collection: ['collection', 'text', 'fixed'],
-    letter: ['letter', 'count', 'fixed'],
+    ordinal: ['letter', 'count', 'fixed'],
     name: ['name', 'text', 'fixed'],
     nameKey: ['name_key', 'text', 'fixed'],
     device: ['device', 'text', 'changes'],
@@ -183,7 +183,7 @@ export const SERIES: Table<SeriesRow> = {
     ranges: ['ranges', 'text', 'changes'],
   },
   unique: [
-    ['database', 'collection', 'letter'],
+    ['database', 'collection', 'ordinal'],
     ['database', 'collection', 'nameKey'],
   ],
 }

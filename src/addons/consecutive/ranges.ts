@@ -2,11 +2,11 @@
  * Ranges of numbers that an authority gave: of which one the next number is, and how many are left.
  * Pure. Guarantees that a number is above each one before it, and of a range that is valid today.
  */
+import { DAY_MS } from '../../core/day.js'
 import { HiloError } from '../../core/errors.js'
 import type { SeriesMark } from '../../core/wire.js'
 import type { NumberRange, NumberRow } from '../../device/series-store.js'
 
-const DAY_MS = 86_400_000
 /** So many days before the end the app is told: an authority takes some to give a range. */
 const SOON_DAYS = 30
 
