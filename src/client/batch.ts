@@ -45,8 +45,7 @@ export class Batch implements Disposable {
    */
   next(): string {
     const { queue, idOf } = this.#lease
-    const number = this.#take()
-    return idOf ? idOf(number, queue) : queue.prefix + number + queue.suffix
+    return queue.id(this.#take(), idOf)
   }
 
   /** The bare number of the next id. Errors as {@link next}, and as {@link Hilo.nextNumber}. */

@@ -57,7 +57,7 @@ interface Subject extends EventTarget {
 
 export class Events {
   readonly #hilo: Subject
-  readonly #told = new Map<object, { isLow: boolean; error: string | undefined }>()
+  readonly #last = new Map<object, { isLow: boolean; error: string | undefined }>()
 
   constructor(hilo: Subject) {
     this.#hilo = hilo
@@ -75,8 +75,8 @@ export class Events {
   /** The status of a collection may have changed. */
   changed(of: { target: Target }, { state, available, lastError }: CollectionStatus): void {
     const isLow = state === 'low'
-    const before = this.#told.get(of)
-    this.#told.set(of, { isLow, error: lastError?.message })
+    const before = this.#last.get(of)
+    this.#last.set(of, { isLow, error: lastError?.message })
     const { collection } = of.target
     if (isLow && !before?.isLow) this.dispatch('low', { collection, available })
     if (lastError && before?.error !== lastError.message)

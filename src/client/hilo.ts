@@ -469,11 +469,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     known: (keyof CallLimits)[],
     run: (calls: OnlineCalls, caller: Caller) => Promise<T>,
   ): Promise<T> {
-    const begun = performance.now()
+    const startedAt = performance.now()
     const { timeout = Number.POSITIVE_INFINITY, signal } = checkCall(options, ...known)
     const call = `\`hilo.${name}()\``
     const calls = await withinLimits(this.#loadOnlineCalls(), { timeout, signal, call })
-    return run(calls, this.#caller(begun))
+    return run(calls, this.#caller(startedAt))
   }
 
   /** @throws HiloError `closed`, `server-unreachable` */
@@ -498,9 +498,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     }
   }
 
-  #caller(begun: number): Caller {
+  #caller(startedAt: number): Caller {
     return {
-      begun,
+      startedAt,
       instance: this.#instance,
       PageLeases,
       HiloError,

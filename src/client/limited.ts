@@ -14,7 +14,7 @@ interface Limited {
   HiloError: typeof HiloError
   onAbort: typeof onAbort
   /** The call's timeout begins then. */
-  begun: number
+  startedAt: number
 }
 
 /**
@@ -22,7 +22,7 @@ interface Limited {
  * @param run gets a signal that is aborted when the call ends early
  */
 export async function limited<T>(
-  { HiloError, onAbort, begun }: Limited,
+  { HiloError, onAbort, startedAt }: Limited,
   { timeout = Number.POSITIVE_INFINITY, signal }: CallOptions,
   meaning: string,
   run: (ended: AbortSignal) => Promise<T>,
@@ -38,7 +38,7 @@ export async function limited<T>(
   const ignoreSignal = signal && onAbort(signal, abort)
   const timer =
     timeout < Number.POSITIVE_INFINITY
-      ? setTimeout(late, Math.min(timeout - (performance.now() - begun), MAX_TIMER_MS))
+      ? setTimeout(late, Math.min(timeout - (performance.now() - startedAt), MAX_TIMER_MS))
       : undefined
   try {
     return await Promise.race([untilStored(run, ending.signal), ended])

@@ -34,7 +34,7 @@ export interface Caller extends Checks {
   onAbort: typeof onAbort
   newId(): string
   /** When it was called: its timeout begins before this file is loaded. */
-  begun: number
+  startedAt: number
 }
 
 /** @throws HiloError */

@@ -18,7 +18,7 @@ export function otherVersion(own: string, version: unknown): void {
 }
 
 /** By page: the warnings that were given. */
-const told = new WeakMap<object, Set<Degraded>>()
+const given = new WeakMap<object, Set<Degraded>>()
 
 /**
  * In development only, once per page and reason.
@@ -26,8 +26,8 @@ const told = new WeakMap<object, Set<Degraded>>()
  */
 export function degraded(reason: Degraded, cause: unknown): void {
   const page = globalThis.document ?? globalThis
-  const known = told.get(page) ?? new Set()
-  told.set(page, known)
+  const known = given.get(page) ?? new Set()
+  given.set(page, known)
   if (known.has(reason) || !isDevelopment()) return
   known.add(reason)
   console.warn(`offline-hilo: ${reason === 'memory' ? inMemory() : noWorker(cause)}`)

@@ -5,7 +5,7 @@
  */
 import { HiloError } from '../../core/errors.js'
 import type { ChainFlag, ChainRecord, Link } from '../../device/series-store.js'
-import { addRecord, type Draft, numberWith, placeOf, type Rule, type Sealing } from './links.js'
+import { addRecord, type Draft, type LinkMaker, numberWith, placeOf, type Rule } from './links.js'
 import { localDate, pad } from './moment.js'
 import { sha256 } from './sha256.js'
 
@@ -48,7 +48,7 @@ export interface ChainOptions<Content = unknown> {
 }
 
 /** Made by {@link chain}, for the option `chain` of `consecutive`. */
-export interface Chain extends Sealing {
+export interface Chain extends LinkMaker {
   /** For `consecutive` alone. */
   rule: Rule
 }

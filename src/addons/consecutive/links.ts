@@ -35,7 +35,7 @@ export interface Drafted {
 }
 
 /** The functions that make the links. */
-export interface Sealing {
+export interface LinkMaker {
   /** Which chain the records of this series are in. Undefined: there is no series. */
   chainOf(series: string | undefined): string | undefined
   /** Makes the link that follows; later it is taken only if it still does. */
@@ -46,7 +46,7 @@ export interface Sealing {
 }
 
 export interface Sealed {
-  sealing: Sealing
+  links: LinkMaker
   kind: string
   content: unknown
   /** Of the series. */
@@ -86,11 +86,11 @@ export async function addRecord(
   link: Link | undefined,
   tx: SeriesTransaction,
   key: string,
-  { sealing, kind, content, collection, timeZone }: Sealed,
+  { links, kind, content, collection, timeZone }: Sealed,
   letter: string | undefined,
   last: NumberRow | undefined,
 ): Promise<Link | Drafted | undefined> {
-  const chain = sealing.chainOf(letter)
+  const chain = links.chainOf(letter)
   const known = await tx.linkOf(key, chain)
   if (known || chain === undefined) return known
   const before = await tx.lastLink(chain)
@@ -106,12 +106,12 @@ export async function addRecord(
 /** The record of a number, before its link is made. */
 function draftOf(
   row: NumberRow,
-  { sealing, kind, content, collection, timeZone }: Sealed,
+  { links, kind, content, collection, timeZone }: Sealed,
   before: Link | undefined,
   last: NumberRow | undefined,
 ): Draft {
   const { letter: series, id, number, period, range } = row
-  const chain = sealing.chainOf(series)!
+  const chain = links.chainOf(series)!
   const record = {
     kind,
     content,

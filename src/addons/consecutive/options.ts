@@ -176,7 +176,7 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
     for (const { to, prefix, data } of ranges) format(to, series!, prefix, data)
   else if (!ranges && series !== undefined) format(start, series, periodAt(new Date()) || undefined)
   const sealedOf = (kind: unknown, content: unknown) => ({
-    sealing: chainIn(chain),
+    links: chainIn(chain),
     kind: checkText('kind', kind, MAX_KIND_BYTES),
     content: frozen(content),
     collection,

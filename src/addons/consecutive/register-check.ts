@@ -85,12 +85,12 @@ export function brokenIn({ state, numbers, links, entries }: StoredSeries): Brok
   if (canonical(ends) !== canonical(state.ended.map(({ reason }) => reason)))
     name(place, 'changed', undefined, 'ended')
   const { letter, empty = {} } = state.current ?? {}
-  const told = entries.filter(
+  const recorded = entries.filter(
     ({ what, series, made }) =>
       series === letter && made === undefined && /closed|reopened/.test(what),
   )
   const expected = Object.fromEntries(
-    told.map(({ period, closing, reopened }) => [
+    recorded.map(({ period, closing, reopened }) => [
       period,
       { ...(closing && { closing }), ...(reopened && { reopened }) },
     ]),
@@ -103,11 +103,11 @@ type Name = (at: number, why: BrokenRecord['why'], id?: string, field?: string) 
 
 function compareNumbers(
   numbers: readonly NumberRow[],
-  told: ReturnType<typeof numbersIn>,
+  recorded: ReturnType<typeof numbersIn>,
   name: Name,
 ): void {
   const stored = new Map(numbers.map((row) => [nameOf(row), row]))
-  for (const [at, { entry, ...expected }] of told) {
+  for (const [at, { entry, ...expected }] of recorded) {
     const row = stored.get(at)
     if (!row) {
       name(entry, 'missing', expected.id)
@@ -120,7 +120,7 @@ function compareNumbers(
       if (canonical(expected[field]) !== canonical(is[field]))
         name(entry, 'changed', expected.id, field === 'letter' ? 'series' : field)
   }
-  for (const row of numbers) if (!told.has(nameOf(row))) name(0, 'missing', row.id)
+  for (const row of numbers) if (!recorded.has(nameOf(row))) name(0, 'missing', row.id)
 }
 
 /** The register's facts about the records of chains, also those that were not hashed. */

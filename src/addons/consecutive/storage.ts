@@ -69,7 +69,7 @@ export class SeriesStorage {
    * two.
    */
   async #takeSealed(make: Make, sealed: Sealed): Promise<Taken | undefined> {
-    const { linkOf } = sealed.sealing
+    const { linkOf } = sealed.links
     // Where it fails, the key may have its number already: a look tells.
     let link = await this.#linkAtOnce(make, sealed).catch(() => undefined)
     for (;;) {
@@ -99,9 +99,9 @@ export class SeriesStorage {
     const make = { ...given, ...given.moment() }
     if (!row || !isEnough(row, make) || make.ranges === 'server') return undefined
     const next = newNumber({ letter: row.letter, last: row, ofPeriod: row }, make)
-    const found = sealed.sealing.numberWith(undefined, next, sealed, link, row)
+    const found = sealed.links.numberWith(undefined, next, sealed, link, row)
     if (!('draft' in found)) return undefined
-    return linkAt({ ...found.draft, isSeen: true }, sealed.sealing.linkOf)
+    return linkAt({ ...found.draft, isSeen: true }, sealed.links.linkOf)
   }
 
   /**
@@ -114,14 +114,14 @@ export class SeriesStorage {
         const found = await this.write(async (tx) => {
           const { current } = readState(await tx.state())
           const last = await lastIn(tx, current)
-          return sealed.sealing.addRecord(link, tx, key, sealed, current?.letter, last)
+          return sealed.links.addRecord(link, tx, key, sealed, current?.letter, last)
         })
         if (!found) return undefined
         if (!('draft' in found)) {
           mustBeSame(`record ${found.at}`, key, contentOf(found.content), contentOf(sealed.content))
           return found
         }
-        link = await sealed.sealing.linkOf(found.draft)
+        link = await sealed.links.linkOf(found.draft)
       }
     })
   }
@@ -297,7 +297,7 @@ async function look(
   const state = readState(stored)
   const { current } = state
   const last = await lastIn(tx, current)
-  const before = sealed && current && (await tx.lastLink(sealed.sealing.chainOf(current.letter)!))
+  const before = sealed && current && (await tx.lastLink(sealed.links.chainOf(current.letter)!))
   const ofPeriod =
     !current || isEnough(last, make) ? last : await tx.lastNumber(current.letter, period)
   return { state, known, last, ofPeriod, before }
@@ -315,7 +315,7 @@ async function add(
   const { begun, ranges: given } = current
   const { checkIn, sealed } = make
   const made = newNumber({ ...current, ...found, given }, make)
-  const linked = sealed?.sealing.numberWith(link, made, sealed, before, found.last)
+  const linked = sealed?.links.numberWith(link, made, sealed, before, found.last)
   if (linked && 'draft' in linked) return linked
   const { row } = linked ?? { row: made }
   // guard: H28 two numbers have two texts
