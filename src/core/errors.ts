@@ -50,7 +50,7 @@ export type HiloErrorCode =
    */
   | 'invalid-collection'
   /**
-   * A count, an option or another argument that cannot be used, or a text by `formatId`. Correct
+   * A count, an option, another argument, or a text made by `formatId` that cannot be used. Correct
    * it.
    */
   | 'invalid-argument'

@@ -185,7 +185,7 @@ export interface SeriesAnswer {
 }
 
 /** Numbers that an authority gave. */
-export interface SeriesRange {
+interface SeriesRange {
   from: number
   to: number
   /**
@@ -203,7 +203,7 @@ export interface SeriesMark {
   /** How many numbers were made, over all periods. */
   last: number
   /** How far each period has come, the newest last. */
-  periods: readonly SeriesPeriod[]
+  periods: SeriesPeriod[]
 }
 
 /** Body of `POST /databases/{db}/hilo/series/checkin`. */
@@ -239,7 +239,7 @@ export interface SeriesLink {
 /** A hash of another form stays on the device. */
 export const LINK_HASH = /^[\x20-\x7e]{1,512}$/
 
-export interface SeriesPeriod {
+interface SeriesPeriod {
   /** Empty: the series has no periods, and does not begin with 1. */
   period: string
   first: number

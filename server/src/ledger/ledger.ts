@@ -8,22 +8,13 @@
  *   collection happen one after another.
  * - Two grants never hold the same number at the same time. A grant only shrinks.
  * - Time decides nothing: it is passed in, and only stored.
+ *
+ * Types such as `SeriesRange` are in `core/wire.ts`, too: the declarations of this package may name
+ * no file of the other one.
  */
-import type {
-  LedgerNames,
-  SeriesLink,
-  SeriesMark,
-  SeriesPeriod,
-  SeriesRange,
-} from '../../../src/core/wire.js'
 
-export type {
-  LedgerNames,
-  SeriesLink,
-  SeriesMark,
-  SeriesPeriod,
-  SeriesRange,
-} from '../../../src/core/wire.js'
+/** Public names of ledgers, by the server tag of their grants. */
+export type LedgerNames = Readonly<Record<string, string>>
 
 /** A collection of a database. Both names are compared lower-cased. */
 export interface CollectionKey {
@@ -318,6 +309,28 @@ export interface SeriesCheckIn {
   at: number
 }
 
+/** A record of a chain. */
+export interface SeriesLink {
+  at: number
+  hash: string
+}
+
+/** The numbers of one period of a series that the ledger has heard of. */
+export interface SeriesPeriod {
+  /** Empty: the series has no periods, and does not begin with 1. */
+  period: string
+  first: number
+  last: number
+}
+
+/** How far a series has come, over all periods and in each. */
+export interface SeriesMark {
+  /** How many numbers were made. */
+  last: number
+  /** The newest last. */
+  periods: readonly SeriesPeriod[]
+}
+
 /**
  * The outcome for a series: its new token, and the person that closed it; or that it ended for this
  * device.
@@ -395,6 +408,18 @@ export type HandOverRefusal =
   | { refused: 'outside'; from: number; to: number }
   | { refused: 'heard'; least: number }
   | { refused: 'holder'; letter: string }
+
+/** Numbers that an authority gave. */
+export interface SeriesRange {
+  from: number
+  to: number
+  /** Stands before them. Numbers of two prefixes are different numbers. Default: nothing. */
+  prefix?: string | undefined
+  /** The last day on which they are made: `2027-12-31`. */
+  validUntil?: string | undefined
+  /** The authority's name for the range. */
+  data?: string | undefined
+}
 
 /** A person gives a range to a series. */
 export interface SeriesGift extends CollectionKey {
