@@ -19,7 +19,7 @@ import { type RootSetting, rootSettings } from './addons/region/options.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './addons/region/region.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
-import { type Checks, checked, type Given, ledgerLimits, secrets } from './ledger/options.js'
+import { type Checks, checked, ledgerLimits, type Optional, secrets } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
 import type { Opening } from './sql/schema.js'
 
@@ -44,7 +44,7 @@ export interface LedgerOptions {
    * Default: the ledger keeps a secret of its own.
    */
   secrets?: readonly string[] | undefined
-  limits?: Given<LedgerLimits> | undefined
+  limits?: Optional<LedgerLimits> | undefined
   /**
    * Collections whose numbers come from another counter: an ORM's in the same PostgreSQL database,
    * or a RavenDB. By database, then by name.

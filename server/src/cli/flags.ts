@@ -118,13 +118,13 @@ export function urlOf(command: Command): string | undefined {
   return url
 }
 
-interface Given {
+interface GlobalFlags {
   flags: Flags
   /** The flag or the variable by which each setting was given. */
   names: { [K in keyof Flags]?: string }
 }
 
-function givenTo(command: Command): Given {
+function givenTo(command: Command): GlobalFlags {
   const flags: Record<string, string> = {}
   const names: Record<string, string> = {}
   for (const option of command.options) {

@@ -5,14 +5,14 @@ import { isOfPrefix, periodsIn, rangeNamed } from '../ledger/heard.js'
 import type { HandOverRefusal, Series, SeriesPeriod } from '../ledger/ledger.js'
 import type { Change, SeenLedger } from './confirm.js'
 import { isBare, nextOf } from './next-document.js'
-import { checkName, find, type Given, nameOf, signed } from './series-steps.js'
+import { checkName, find, nameOf, type SeriesFlags, signed } from './series-steps.js'
 
 /** @throws Error when it cannot be handed over, with a remedy */
 export async function handOverSeries(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  given: Given,
+  given: SeriesFlags,
 ): Promise<Change | string> {
   const { reason, by } = signed('--hand-over', given)
   const { to, last } = given
@@ -45,7 +45,10 @@ const FLAGS: Terms = {
 }
 
 /** @throws Error for a period that nobody can mean */
-function statedPeriod({ period, newPeriod }: Given): { period?: string; newPeriod?: boolean } {
+function statedPeriod({ period, newPeriod }: SeriesFlags): {
+  period?: string
+  newPeriod?: boolean
+} {
   if (period !== undefined && newPeriod !== undefined)
     throw new Error(
       '--period, --new-period and --no-period: give one of them. Nothing was changed.',

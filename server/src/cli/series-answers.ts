@@ -10,14 +10,14 @@ import type { PastHandOver, Series, SeriesPeriod } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { SeenLedger } from './confirm.js'
 import { lastDocument } from './next-document.js'
-import { find, type Given, nameOf } from './series-steps.js'
+import { find, nameOf, type SeriesFlags } from './series-steps.js'
 
 /** @throws Error when no series makes such a text */
 export async function explainDocument(
   ledger: SeenLedger,
   database: string,
   text: string,
-  { collection }: Given,
+  { collection }: SeriesFlags,
 ): Promise<string> {
   const found = (await allSeries(ledger, database))
     .filter((each) => collection === undefined || each.collection === collection.toLowerCase())
@@ -53,7 +53,7 @@ export async function account(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  { collection }: Given,
+  { collection }: SeriesFlags,
 ): Promise<string> {
   const series = await find(ledger, database, letter, collection)
   const { handOvers, registeredAt, seenAt, link, closed, doubtful } = series

@@ -11,7 +11,7 @@ import { lastDocument, nextDocument } from './next-document.js'
 
 const DAY_MS = 86_400_000
 
-export interface Given {
+export interface SeriesFlags {
   close?: string
   handOver?: string
   give?: string
@@ -40,7 +40,7 @@ export async function closeSeries(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  given: Given,
+  given: SeriesFlags,
 ): Promise<Change> {
   const { reason, by } = signed('--close', given)
   const found = await find(ledger, database, letter, given.collection)
@@ -94,7 +94,7 @@ export async function renameDevice(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  { to, collection }: Given,
+  { to, collection }: SeriesFlags,
 ): Promise<Change> {
   if (!to) throw new Error('--rename needs --to, the new name of the device. Nothing was changed.')
   checkName(to)
@@ -127,7 +127,7 @@ export async function giveRange(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  given: Given,
+  given: SeriesFlags,
 ): Promise<Change> {
   const { until: validUntil, note: data, prefix, again = false } = given
   const [from = 0, to = 0] = (/^(\d+)-(\d+)$/.exec(given.range ?? '') ?? []).slice(1).map(Number)
@@ -210,7 +210,7 @@ function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
 /** @throws Error without a reason, or where a text needs more than a line */
 export function signed(
   flag: string,
-  { reason, by = userName() }: Given,
+  { reason, by = userName() }: SeriesFlags,
 ): { reason: string; by: string } {
   if (!reason) throw new Error(`${flag} needs a --reason, which the list then shows.`)
   // As the server asks of a request. The list has a line per series.

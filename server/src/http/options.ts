@@ -9,8 +9,8 @@ import {
   type Checks,
   checked,
   databaseName,
-  type Given,
   nodeTag,
+  type Optional,
   publicUrl,
 } from '../ledger/options.js'
 import type { Log } from './log.js'
@@ -76,7 +76,7 @@ export interface HandlerOptions {
   log?: Log | undefined
   /** One line per request. Default false. */
   logRequests?: boolean | undefined
-  limits?: Given<HandlerLimits> | undefined
+  limits?: Optional<HandlerLimits> | undefined
 }
 
 /** The wish of a request, for `authorize`. */

@@ -131,7 +131,7 @@ export function grantClaims(
   const read = new Map(claims.map((claim) => [claim, readClaimTokens(claim, context.tokens)]))
   const databases = provenBy(rows, [...read.values()], context.bound)
   const after = withDatabases(rows, databases)
-  const step: Step = { rows, context, read, progress: newProgress(), outcomes: new Map() }
+  const step: ClaimStep = { rows, context, read, progress: newProgress(), outcomes: new Map() }
   const { progress, outcomes } = step
   const granted = new Map<string, NewGrant[]>()
   for (const claim of claims) {
@@ -182,7 +182,7 @@ const otherOf = (
   )
 
 /** The claims of a step have this in common. */
-interface Step {
+interface ClaimStep {
   rows: Rows
   context: LedgerContext
   /** The tokens of each claim. */
@@ -193,7 +193,7 @@ interface Step {
 
 /** Answers the claims for one collection, and returns the grants that are new. */
 function grantEach(
-  { rows, context, read, progress, outcomes }: Step,
+  { rows, context, read, progress, outcomes }: ClaimStep,
   row: LoadedCollection,
   claims: readonly ClaimRequest[],
   { take, isCounted }: NumberSource,

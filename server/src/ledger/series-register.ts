@@ -37,7 +37,7 @@ import { turns } from './turns.js'
 
 type SeriesLetter = CollectionKey & { letter: string }
 
-type Step<T> = (rows: Rows) => StepResult<T> | { select: Selection }
+type SeriesStep<T> = (rows: Rows) => StepResult<T> | { select: Selection }
 
 export function seriesRegister(core: SharingCore): SeriesRegister {
   const { store, context, change, share } = core
@@ -186,7 +186,7 @@ async function claimIn(
   const { database, ended, by, most } = claim
   const token = ended && tokens.read(ended.token, database)
   const ofOwn =
-    <T>(step: Step<T>): Step<T | ClaimRefusal> =>
+    <T>(step: SeriesStep<T>): SeriesStep<T | ClaimRefusal> =>
     (rows) => {
       const other = otherOf(rows, claim, context.name)
       // guard: H34 a device that had a series of another ledger is given none

@@ -6,8 +6,8 @@ import {
   type Checks,
   checked,
   databaseName,
-  type Given,
   ledgerLimits,
+  type Optional,
   parted,
   secrets,
 } from '../../ledger/options.js'
@@ -31,7 +31,7 @@ export interface HiloWorkerOptions
   horizon?: number | undefined
   /** As for `openLedger`. */
   secrets?: readonly string[] | undefined
-  limits?: Given<LedgerLimits & HandlerLimits> | undefined
+  limits?: Optional<LedgerLimits & HandlerLimits> | undefined
 }
 
 /** Without those that the handler checks. */

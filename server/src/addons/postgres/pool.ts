@@ -60,7 +60,7 @@ const begin = ({ lock, statement, answer }: Waits): string =>
 
 /** Sends a statement and ignores its rows. If it fails, its transaction fails. */
 export type Write = (text: string, parameters?: unknown[]) => void
-type Step<T> = (query: Query, write: Write) => Promise<T>
+type TransactionStep<T> = (query: Query, write: Write) => Promise<T>
 
 export interface PostgresPool extends SqlDatabase {
   /**
@@ -69,7 +69,7 @@ export interface PostgresPool extends SqlDatabase {
    * statement is sent together with the beginning of the transaction, and the commit together with
    * its last writes.
    */
-  transaction<T>(step: Step<T>, waits?: Waits): Promise<T>
+  transaction<T>(step: TransactionStep<T>, waits?: Waits): Promise<T>
   connections(): Connections
   close(): Promise<void>
 }
@@ -95,7 +95,7 @@ export function openPool(databaseUrl: string): PostgresPool {
 
   const sessions = new WeakMap<pg.PoolClient, Session>()
 
-  async function attempt<T>(step: Step<T>, waits: Waits): Promise<T> {
+  async function attempt<T>(step: TransactionStep<T>, waits: Waits): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw connectionFailure(error)
     })
@@ -163,7 +163,7 @@ class Session {
     })
   }
 
-  async transaction<T>(step: Step<T>, waits: Waits): Promise<T> {
+  async transaction<T>(step: TransactionStep<T>, waits: Waits): Promise<T> {
     this.#waits = waits
     this.#failure = undefined
     this.#isCommitSent = false
