@@ -1,6 +1,6 @@
 /**
  * docs/counters.md as written: its configurations, commands and SQL, on a real PostgreSQL with the
- * counters as each ORM's schema tool makes them; and what docs/counters-reference.md says was tried.
+ * counters as each ORM's schema tool makes them. And the list of what was tried.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -175,7 +175,7 @@ test('after a restore nothing is granted below what the client saw', async () =>
   expect(await plain({ lastMax: 96 })).toEqual([97, 128])
 })
 
-describe('docs/counters-reference.md: what twenty claims without an id for 32 numbers each use', () => {
+describe('docs/counters-reference.md: what twenty claims without an id each use', () => {
   const page = readFileSync(
     new URL('../../../../docs/counters-reference.md', import.meta.url),
     'utf8',
