@@ -1,8 +1,8 @@
 /**
  * The settings of the commands, each described once: its check, its flag, its variable, and its
- * text in `--help` and docs/server.md. To add one, add an entry. They come from flags, then the
- * environment, then the configuration file. Guarantees that an unknown, empty or wrong setting
- * stops the start, and that the message names it and the fix.
+ * text in `--help` and docs/server-reference.md. To add one, add an entry. They come from flags,
+ * then the environment, then the configuration file. Guarantees that an unknown, empty or wrong
+ * setting stops the start, and that the message names it and the fix.
  */
 import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './addons/bound/collections-setting.js'
@@ -37,7 +37,7 @@ export interface Setting {
   check: z.ZodType
   /** Where nothing is said. */
   default: string
-  /** For `--help` and docs/server.md. */
+  /** For `--help` and docs/server-reference.md. */
   says: string
   /** The value's name in `--help`. Without it, only the configuration file has the setting. */
   value?: string
@@ -74,7 +74,7 @@ const asChecked = <T>(schema: z.ZodType, rule: string) =>
         context.addIssue({ code: 'custom', path, message })
     })
 
-/** In the order of `--help` and of docs/server.md. */
+/** In the order of `--help` and of docs/server-reference.md. */
 export const SETTINGS = {
   port: {
     value: 'number',
@@ -172,7 +172,7 @@ export const SETTINGS = {
     default: 'none: everybody on this machine may ask',
     says:
       'a list of texts or of `{"token", "databases", "collections", "actions", "devices"}`: ' +
-      'see [below](#who-may-ask)',
+      'see [Who may ask](server.md#who-may-ask)',
   },
   secrets: {
     check: secrets,
