@@ -184,7 +184,7 @@ function claimer({ ledger }: CheckedOptions, costs: Costs, metrics: Metrics) {
     const outcomes = await caller.admit(asked, () => queue.add(claims))
     for (const [i, price] of prices.entries()) {
       const outcome = outcomes[i]!
-      // A token gets back what was paid for nothing, and for a name that others paid meanwhile.
+      // A token gets back the cost of nothing, and of a name that others paid meanwhile.
       if (!('grant' in outcome) || outcome.isRepeat) caller.refund(price)
       else if (!costs.saw(claims[i]!, outcome.grant.high)) caller.refund({ names: price.names })
     }
@@ -211,7 +211,7 @@ function resultAnswer(result: CheckInResult): CheckInAnswer['grants'][number] {
 }
 
 /**
- * @param prefix what stands before the number
+ * @param prefix the text before the number
  * @param claim the claim's id
  */
 const claimAnswer = (
