@@ -10,7 +10,7 @@ import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '..
 import { nameOf } from '../device/page-exit.js'
 import { isGrant, readState } from '../device/stored.js'
 import { CHECK_ADDRESS } from '../source/answers.js'
-import { within } from '../source/http.js'
+import { ASKED_AGAIN, within } from '../source/http.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import { CheckIns } from './check-ins.js'
@@ -106,7 +106,8 @@ export function createOwner(world: World): Owner {
     const advice = failure.noAnswer
       ? ''
       : ` ${(await world.whyUnreachable?.(config.url)) ?? CHECK_ADDRESS}`
-    const message = `${failure.message} This device never got an id from there.${advice}`
+    const never = `This device never got an id from there.${advice}`
+    const message = failure.message.replace(ASKED_AGAIN, never)
     return { ...failure, code: 'no-hilo-server', noAnswer: true, message }
   }
 
