@@ -76,7 +76,8 @@ export async function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
   meaning = ASKED_AGAIN,
 ): Promise<T> {
-  const signal = AbortSignal.timeout(timeout)
+  // Node takes whole numbers only.
+  const signal = AbortSignal.timeout(Math.trunc(timeout))
   try {
     return await orAborted(signal, work(signal))
   } catch (cause) {

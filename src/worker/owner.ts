@@ -39,26 +39,29 @@ export function createOwner(world: World): Owner {
     return work().finally(() => calls.delete(call))
   }
 
+  /** Nobody waits for the browser's answer, which may never come. */
   async function askStorageKind(): Promise<void> {
     const kind = await world.storageKind().catch(() => storage)
     // Meanwhile it may have turned out that the storage does not open.
-    if (storage !== 'opening' && storage !== 'memory') storage = kind
+    if (storage === 'opening' || storage === 'memory' || storage === kind) return
+    storage = kind
+    for (const each of collections.values()) each.notify()
   }
 
   /** Until now, ids were in memory. */
   function openedLate(): void {
     storage = 'best-effort'
-    background.run(askStorageKind())
+    askStorageKind()
     for (const each of collections.values()) each.openedLate()
   }
 
   function open(config: OwnerConfig, callbacks: OwnerCallbacks, firstView = 0): string {
     const store: Promise<DeviceStore> = world.openStore(config.name, openedLate)
     background.run(
-      store.then(async ({ isDurable }) => {
+      store.then(({ isDurable }) => {
         // guard: H14 ranges in memory are reported
         storage = isDurable ? 'best-effort' : 'memory'
-        if (isDurable) await askStorageKind()
+        if (isDurable) askStorageKind()
       }),
     )
     const context: OwnerContext = {
@@ -206,8 +209,8 @@ export function createOwner(world: World): Owner {
     reportNow() {
       for (const { checkIns } of databases.values()) checkIns.reportNow()
     },
-    async retryNow() {
-      await askStorageKind()
+    retryNow() {
+      askStorageKind()
       for (const each of collections.values()) each.retryNow()
     },
   }

@@ -672,6 +672,14 @@ describe('a server that cannot be reached', () => {
       expect((await refusal(moved.claim(target, first))).message).toContain(said)
   })
 
+  test('is waited for also where the timeout is no whole number', async () => {
+    const url = await misbehave(() => {})
+    const error = await refusal(
+      ravenSource({ url, timeout: 30.5 }, () => ({})).claim(target, claim),
+    )
+    expect(error.message).toContain('did not answer within 30.5 ms')
+  })
+
   test('because nobody listens says so', async () => {
     const url = await misbehave(() => {})
     await new Promise((done) => server!.close(done))
