@@ -32,6 +32,9 @@ export function createOwner(world: World): Owner {
   let isWatched = false
   let storage: StorageKind = 'opening'
 
+  /** Many collections fail at once, and ask one question. */
+  let serving: Promise<boolean> | undefined
+
   const isCancelled = (call: string) => calls.get(call) || background.signal.aborted
 
   async function cancellable<T>(call: string, work: () => Promise<T>): Promise<T> {
@@ -105,7 +108,10 @@ export function createOwner(world: World): Owner {
     const mayBeUp = failure.status !== undefined && !failure.noAnswer
     if (config.isAsked || !isSilent || mayBeUp) return failure
     // guard: H25 a storage that fails says nothing of the server
-    if (await wasServed().catch(() => true)) return failure
+    serving ??= wasServed().finally(() => {
+      serving = undefined
+    })
+    if (await serving.catch(() => true)) return failure
     const advice = failure.noAnswer
       ? ''
       : ` ${(await world.whyUnreachable?.(config.url)) ?? CHECK_ADDRESS}`

@@ -240,6 +240,15 @@ describe('a device that never got an id from this address', () => {
     expect(message).toContain('`headers` failed: no token')
   })
 
+  test('looks through its storage once for all collections that fail together', async () => {
+    shop.isDown = true
+    const read = vi.spyOn(IndexedDbStore.prototype, 'read')
+    const { hilo } = shop.open()
+    const names = Array.from({ length: 20 }, (_, i) => `list${i}`)
+    await Promise.all(names.map((name) => errorOf(hilo.nextId(name))))
+    expect(read.mock.calls.length).toBeLessThanOrEqual(2 * names.length)
+  })
+
   test('blames no server where the storage cannot say whether it ever answered', async () => {
     shop.isDown = true
     const failure = new HiloError('storage-failed', 'The disk is full.')
