@@ -107,10 +107,10 @@ export function createOwner(world: World): Owner {
     const isSilent = failure.code === 'server-unreachable' && failure.message.startsWith(config.url)
     const mayBeUp = failure.status !== undefined && !failure.noAnswer
     if (config.isAsked || !isSilent || mayBeUp) return failure
-    // guard: H25 a storage that fails says nothing of the server
     serving ??= wasServed().finally(() => {
       serving = undefined
     })
+    // guard: H25 a storage that fails says nothing of the server
     if (await serving.catch(() => true)) return failure
     const advice = failure.noAnswer
       ? ''
