@@ -80,6 +80,15 @@ test('what a person does with a series reads few rows, however many series there
   expect(read).toEqual([1, 20, 20, 10, 1, 2, 1, 1])
 })
 
+test('a series has a hundred ranges, and no more', async () => {
+  const { ledger, claim } = receipts()
+  await claim()
+  const give = (n: number) =>
+    ledger.giveRange({ ...RECEIPTS, letter: 'A', range: { from: n, to: n } })
+  for (let n = 1; n <= 100; n++) expect(await give(n)).toMatchObject({ letter: 'A' })
+  expect(await give(101)).toEqual({ refused: 'crowded' })
+})
+
 test('a grant of which the server has heard since it was found to be old is not forgotten', () => {
   const old = { settledBefore: 5, heardBefore: 5 }
   const heardAt = (time: number) =>

@@ -1,6 +1,8 @@
 /** Series as pure steps: what they answer, and which rows they change. */
 import { expect, test } from 'vitest'
 import { toLetter, toPlace } from '../../../src/core/series-letters.js'
+import { handOver } from '../../src/ledger/hand-over.js'
+import { withTold } from '../../src/ledger/heard.js'
 import type { SeriesRow } from '../../src/ledger/rows.js'
 import { checkInSeries, claimSeries } from '../../src/ledger/series.js'
 import { closeSeries } from '../../src/ledger/series-register.js'
@@ -110,4 +112,22 @@ test('a series is closed once, and none where there is none', () => {
     changes: {},
   })
   expect(closeSeries(rowsOf({}), closing)).toEqual({ answer: undefined, changes: {} })
+})
+
+test('the newest thousand periods are kept, and a series with so many is not handed over', () => {
+  const of = (count: number): SeriesRow => {
+    const periods = Array.from({ length: count }, (_, i) => ({ period: `${i}`, first: 1, last: 1 }))
+    return { ...row, last: count, periods: JSON.stringify(periods) }
+  }
+  const done = { to: 'Till 4', by: 'anna', reason: 'lost', at: 7, last: 1, period: '998' }
+  const refusalOf = (series: SeriesRow) => {
+    const rows = rowsOf({ grants: [grantOf(letter)], series: [series] })
+    return handOver(rows, grantId(0), { ...RECEIPTS, letter: 'B', ...done }).answer
+  }
+  expect(refusalOf(of(999))).toMatchObject({ device: 'Till 4' })
+  expect(refusalOf(of(1_000))).toEqual({ refused: 'crowded' })
+  const next = { period: '1000', first: 1, last: 1 }
+  const kept = JSON.parse(withTold(of(1_000), { last: 1_001, periods: [next] }).periods)
+  expect(kept).toHaveLength(1_000)
+  expect([kept[0].period, kept[999]]).toEqual(['1', next])
 })

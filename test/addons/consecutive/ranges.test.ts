@@ -133,6 +133,15 @@ inEachStore(() => {
     ])
   })
 
+  test('a range makes numbers up to the end of its last day', async () => {
+    const end = new Date(2027, 5, 30, 23, 59, 59, 999)
+    vi.useFakeTimers({ toFake: ['Date'], now: end })
+    const { receipts } = openTill(shop, options(first))
+    expect(await idsOf(receipts, 'a')).toEqual(['T3-001001'])
+    vi.setSystemTime(Number(end) + 1)
+    await expect(receipts.next({ key: 'b' })).rejects.toEqual(refusal('exhausted', 'ended on'))
+  })
+
   test('of ranges that are taken by three pages at once each number is made once', async () => {
     clock('2027-06-01T09:00:00Z')
     const name = newName()
