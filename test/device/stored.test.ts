@@ -139,6 +139,9 @@ describe('a stored record', () => {
     ['checkIn', { id: 'k' }],
     ['grants', ['t', 1]],
     ['checkedIn', 'yesterday'],
+    ['ledgers', { A: 7 }],
+    ['former', 'a ledger'],
+    ['former', [7]],
   ])('whose %s were edited into %j is refused', (field, value) => {
     expect(refused({ ...sound, [field]: value })).toContain('wrong type')
   })

@@ -265,6 +265,26 @@ describe('release', () => {
     expect(await world.stored()).toMatchObject({ ranges: [range(1, 10)], offers: [] })
   })
 
+  test('under way keeps a check-in waiting: it would void the tokens of what is on its way', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    let end = () => {}
+    world.source.onGiveBack = () =>
+      new Promise<void>((resolve) => {
+        end = resolve
+      })
+    const released = release(owner)
+    await flush()
+    expect(world.source.returns).toHaveLength(1)
+    await lease(owner, 0)
+    owner.retryNow()
+    await flush()
+    expect(world.source.checkIns).toEqual([])
+    end()
+    must(await released)
+  })
+
   test('of 250 collections is three requests, and one that asks for the server', async () => {
     const { world, owner, targets, reached } = await manyCollections(250)
     world.source.onGiveBack = async ({ prefix }) => {

@@ -442,6 +442,7 @@ inEachStore(() => {
       ['{"series":"b","token":"x"}'],
       ['{"series":"B"}'],
       ['{"series":["B"],"token":"x"}'],
+      ['{"series":"B","token":"x"}'],
     ])('an answer that is none is refused: %s', async (body) => {
       const { receipts } = openTill(shop)
       shop.answer = () => new Response(body)

@@ -64,6 +64,12 @@ inEachStore(() => {
       expect(await idsOf(receipts, 'a')).toEqual(['INV-T3-1'])
     })
 
+    test('that writes the series in another way is taken', async () => {
+      const formatId = (number: number, series: string) => `${series.toLowerCase()}-${number}`
+      const { receipts } = openTill(shop, { series: { series: 'T3', formatId } })
+      expect(await idsOf(receipts, 'a')).toEqual(['t3-1'])
+    })
+
     test('that makes one text of two series makes no number in the second one', async () => {
       const formatId = (number: number, letter: string) => `${letter === 'B' ? 'B' : 'R'}${number}`
       const series = { formatId }
