@@ -265,6 +265,19 @@ describe('release', () => {
     expect(await world.stored()).toMatchObject({ ranges: [range(1, 10)], offers: [] })
   })
 
+  test('says so where the storage does not take back what was not sent', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
+    const { update } = world.store
+    world.source.onGiveBack = () => {
+      world.store.update = async () => {
+        world.store.update = update
+        throw new HiloError('storage-failed', 'Full.')
+      }
+      throw unreachable()
+    }
+    expect(failureOf(await release(ownerIn(world).owner)).code).toBe('storage-failed')
+  })
+
   test('under way keeps a check-in waiting: it would void the tokens of what is on its way', async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)

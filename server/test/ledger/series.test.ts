@@ -3,8 +3,10 @@ import { expect, test } from 'vitest'
 import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import { handOver } from '../../src/ledger/hand-over.js'
 import { withTold } from '../../src/ledger/heard.js'
+import type { SeriesPlace } from '../../src/ledger/ledger.js'
 import type { SeriesRow } from '../../src/ledger/rows.js'
 import { checkInSeries, claimSeries } from '../../src/ledger/series.js'
+import { readPage } from '../../src/ledger/series-pages.js'
 import { closeSeries } from '../../src/ledger/series-register.js'
 import { collectionOf, contextOf, grantId, grantOf, rowsOf, TOKENS } from './steps.js'
 
@@ -130,4 +132,15 @@ test('the newest thousand periods are kept, and a series with so many is not han
   const kept = JSON.parse(withTold(of(1_000), { last: 1_001, periods: [next] }).periods)
   expect(kept).toHaveLength(1_000)
   expect([kept[0].period, kept[999]]).toEqual(['1', next])
+})
+
+test('a page of series ends with the one that makes it longer than a million characters', async () => {
+  const rows = [999_994, 1, 1].map((characters, i): SeriesRow => {
+    return { ...row, letter: i + 1, periods: 'x'.repeat(characters) }
+  })
+  const readSeries = async (_: string, { place }: SeriesPlace) =>
+    rows.filter(({ letter }) => letter > place)
+  const { rows: listed, next } = await readPage({ readSeries }, 'shop', {})
+  expect(listed).toEqual(rows.slice(0, 2))
+  expect(next).toEqual({ collection: 'receipts', place: 2 })
 })

@@ -168,3 +168,11 @@ test('a record without options is refused as one of no key', async () => {
   const { receipts } = openTill(shop, { series })
   await expect(receipts.record(undefined as never)).rejects.toEqual(refusal(/kind|key/))
 })
+
+test.each(['done', 'open', 'toString', null])('no number is settled as %j', async (state) => {
+  const { receipts } = openTill(shop)
+  await idsOf(receipts, 'a')
+  await expect(receipts.settle('a', state as never)).rejects.toEqual(
+    refusal(/a number is settled as confirmed, cancelled, voided, refused/),
+  )
+})
