@@ -144,3 +144,24 @@ test('a page of series ends with the one that makes it longer than a million cha
   expect(listed).toEqual(rows.slice(0, 2))
   expect(next).toEqual({ collection: 'receipts', place: 2 })
 })
+
+test('of a till that gives way, the numbers are told that none made before it, or told later', () => {
+  const span = (first: number, last: number) => ({ period: '2027', first, last })
+  const over = { from: 'Till 3', to: 'Till 4', by: 'anna', reason: 'lost', at: 1, restores: 0 }
+  const of = { ...over, period: '2027', last: 10, heard: 10, made: 10, tokenVersion: 1 }
+  const claim = { id: 'a', by: null }
+  const done = [
+    { ...of, numbers: [span(1, 10)], others: [], claim },
+    { ...of, numbers: [span(11, 19)], others: [span(5, 6)], claim },
+  ]
+  const given = {
+    last: 25,
+    periods: JSON.stringify([span(1, 25)]),
+    handOvers: JSON.stringify(done),
+  }
+  const rows = rowsOf({ grants: [grantOf(letter)], series: [{ ...row, ...given }] })
+  const asked = { to: 'Till 6', by: 'anna', reason: 'lost', at: 7, last: 25, period: '2027' }
+  const { answer } = handOver(rows, grantId(0), { ...RECEIPTS, letter: 'B', ...asked })
+  const { handOvers } = answer as SeriesRow
+  expect(JSON.parse(handOvers).at(-1)).toMatchObject({ numbers: [span(20, 25)] })
+})
