@@ -1,6 +1,6 @@
 /**
- * The word `full-local-storage`: for a while the app has filled `localStorage`. What a page leaves as
- * it goes is in IndexedDB, too, so no number is lost where the engine keeps that.
+ * The word `full-local-storage`: for a while the app has filled `localStorage`. What a page leaves
+ * as it goes is in IndexedDB, too, so no number is lost where the engine keeps that.
  */
 import type { Word } from './words.js'
 

@@ -278,7 +278,7 @@ describe('release', () => {
     expect(failureOf(await release(ownerIn(world).owner)).code).toBe('storage-failed')
   })
 
-  test('under way keeps a check-in waiting: it would void the tokens of what is on its way', async () => {
+  test('under way keeps a check-in waiting, which would void the tokens that it sent', async () => {
     const world = new FakeWorld()
     const { owner } = ownerIn(world)
     must(await owner.claim(target, 1))

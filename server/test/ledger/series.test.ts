@@ -134,7 +134,7 @@ test('the newest thousand periods are kept, and a series with so many is not han
   expect([kept[0].period, kept[999]]).toEqual(['1', next])
 })
 
-test('a page of series ends with the one that makes it longer than a million characters', async () => {
+test('a page of series ends with the one that makes it longer than a million letters', async () => {
   const rows = [999_994, 1, 1].map((characters, i): SeriesRow => {
     return { ...row, letter: i + 1, periods: 'x'.repeat(characters) }
   })
@@ -145,7 +145,7 @@ test('a page of series ends with the one that makes it longer than a million cha
   expect(next).toEqual({ collection: 'receipts', place: 2 })
 })
 
-test('of a till that gives way, the numbers are told that none made before it, or told later', () => {
+test('a till that gives way is told with the numbers that no till before it made', () => {
   const span = (first: number, last: number) => ({ period: '2027', first, last })
   const over = { from: 'Till 3', to: 'Till 4', by: 'anna', reason: 'lost', at: 1, restores: 0 }
   const of = { ...over, period: '2027', last: 10, heard: 10, made: 10, tokenVersion: 1 }
