@@ -136,10 +136,10 @@ test('the newest thousand periods are kept, and a series with so many is not han
 
 test('a page of series ends with the one that makes it longer than a million letters', async () => {
   const rows = [999_994, 1, 1].map((characters, i): SeriesRow => {
-    return { ...row, letter: i + 1, periods: 'x'.repeat(characters) }
+    return { ...row, ordinal: i + 1, periods: 'x'.repeat(characters) }
   })
   const readSeries = async (_: string, { place }: SeriesPlace) =>
-    rows.filter(({ letter }) => letter > place)
+    rows.filter(({ ordinal }) => ordinal > place)
   const { rows: listed, next } = await readPage({ readSeries }, 'shop', {})
   expect(listed).toEqual(rows.slice(0, 2))
   expect(next).toEqual({ collection: 'receipts', place: 2 })

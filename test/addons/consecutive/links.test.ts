@@ -12,8 +12,8 @@ const row: NumberRow = {
   ...{ ...number, letter: 'B', place: 2, key: 'a', state: 'open', open: 1 },
   takenAt: '2027-01-01T09:00:00.000Z',
 }
-const sealing = chain({ text: () => 'x' })
-const sealed = { sealing, kind: 'number', content: 1, collection: 'receipts', timeZone: 'UTC' }
+const links = chain({ text: () => 'x' })
+const sealed = { links, kind: 'number', content: 1, collection: 'receipts', timeZone: 'UTC' }
 const taken = (made: Link) => numberWith(made, row, sealed, before, undefined)
 
 test('the one that follows is', () => {

@@ -472,6 +472,7 @@ describe('ranges', () => {
   test.each<[string, ConsecutiveOptions, string]>([
     ['none', { ranges: [] }, 'ranges is a list of at least one range'],
     ['no list', { ranges: first as never }, 'ranges is a list'],
+    ['a text', { ranges: 'all' as never }, 'ranges is a list'],
     ['no name', { series: undefined as never }, 'ranges need the option `series`'],
     ['a period', { period: () => '2027' }, 'ranges have no period'],
     ['a range from 0', { ranges: [{ from: 0, to: 9 }] }, 'whole numbers from 1 on'],
