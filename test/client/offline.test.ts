@@ -97,6 +97,16 @@ test('switched off, a page that goes sends nothing; its surplus stays here', asy
   expect(shop.requests).toHaveLength(before)
 })
 
+test('switched off, a page takes back at once what it was to give back', async () => {
+  const { hilo } = shop.open({ reserve: 4 })
+  await hilo.reserve('orders', 40)
+  await hilo.reserve('orders', 4)
+  const kinds = async () => (await hilo.inspect('orders')).segments.map(({ kind }) => kind)
+  await eventually(async () => expect(await kinds()).toContain('offered'))
+  hilo.goOffline()
+  await eventually(async () => expect(await kinds()).not.toContain('offered'))
+})
+
 describe('a call that waits', () => {
   /** A server that takes its time, for ever. */
   const hang = () => {

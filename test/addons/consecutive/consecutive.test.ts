@@ -441,9 +441,10 @@ inEachStore(() => {
     })
 
     test.each([
-      ['{"series":"b","token":"x"}'],
-      ['{"series":"B"}'],
-      ['{"series":["B"],"token":"x"}'],
+      ['{"series":"b","token":"x","ledger":"k"}'],
+      ['{"series":"B","ledger":"k"}'],
+      ['{"series":["B"],"token":"x","ledger":"k"}'],
+      ['{"series":"B","token":"x"}'],
     ])('an answer that is none is refused: %s', async (body) => {
       const { receipts } = openTill(shop)
       shop.answer = () => new Response(body)
@@ -541,6 +542,16 @@ inEachStore(() => {
   })
 
   describe('a server', () => {
+    test('that calls each claim used is asked by two, not for ever', async () => {
+      const { receipts } = openTill(shop)
+      shop.answer = () => refused(410)
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+        refusal('server-refused', 'this device has no series'),
+      )
+      const claims = shop.requests.filter(({ action }) => action === 'series')
+      expect(new Set(claims.map(({ body }) => body.claim)).size).toBe(2)
+    })
+
     test('that ends each series is asked for three, not for ever', async () => {
       const { receipts } = openTill(shop)
       shop.answer = ({ url }) => (/checkin$/.test(url) ? answering({ unknown: true }) : undefined)
