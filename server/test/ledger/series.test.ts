@@ -28,6 +28,7 @@ const row: SeriesRow = {
   doubtfulFrom: null,
   doubtfulTo: null,
   link: null,
+  register: null,
   handOvers: '[]',
   ranges: '[]',
 }
