@@ -19,6 +19,9 @@ export const nameOf = ({ letter, place }: Pick<NumberRow, 'letter' | 'place'>): 
 export const hashOf = ({ hash: _, ...entry }: Omit<Entry, 'hash'> & { hash?: string }): string =>
   sha256(canonical(entry))
 
+/** Of all that is stored of a record. */
+export const sealOf = (link: Link): string => sha256(canonical(link))
+
 /** One transaction, with the entries of all that it writes. */
 export async function recorded<T>(
   tx: SeriesTransaction,
@@ -52,7 +55,9 @@ export async function recorded<T>(
     },
     addLink(link) {
       tx.addLink(link)
+      // That of a number is added after it.
       if (link.id === undefined) drafts.push(linked(link))
+      else Object.assign(drafts.at(-1)!, { sealed: sealOf(link) })
     },
     saveState(next) {
       saved = next
@@ -91,7 +96,7 @@ function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
   return [
     ...closed(before, row, { series, made, id, period: row.period }),
     ...(isLate ? [{ what: 'late' as const, at: now(), ...of }] : []),
-    ...(before?.state === state
+    ...(before && canonical(settlementOf(before)) === canonical(settlementOf(row))
       ? []
       : [
           {
@@ -107,6 +112,14 @@ function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
   ]
 }
 
+const settlementOf = ({ state, settledAt, reason, by, ref }: NumberRow) => ({
+  state,
+  settledAt,
+  reason,
+  by,
+  ref,
+})
+
 /** What has become of a period. */
 function closed(
   before: PeriodEnd | undefined,
@@ -118,15 +131,19 @@ function closed(
   return [{ what: closing ? 'closed' : 'reopened', at: now(), ...of, ...done }]
 }
 
-const linked = ({ chain, at, hash, key, kind, rule, content }: Link): Draft => ({
-  what: 'record',
-  at: now(),
-  ...(key !== undefined && { key }),
-  kind,
-  link: { chain, at, hash },
-  ...(rule !== undefined && { rule }),
-  ...(content !== undefined && { content: sha256(canonical(content)) }),
-})
+function linked(link: Link): Draft {
+  const { chain, at, hash, key, kind, rule, content } = link
+  return {
+    what: 'record',
+    at: now(),
+    ...(key !== undefined && { key }),
+    kind,
+    link: { chain, at, hash },
+    ...(rule !== undefined && { rule }),
+    ...(content !== undefined && { content: sha256(canonical(content)) }),
+    sealed: sealOf(link),
+  }
+}
 
 /** What has become of the series. */
 function ofState(old: SeriesState, { ended, current, ledger }: SeriesState): Draft[] {
