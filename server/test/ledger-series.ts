@@ -249,7 +249,7 @@ export function describeSeries(promise: Promises): void {
   )
 
   promise(
-    'the last entry of a register is kept: a shorter one, and who has the series no more, change none',
+    'the last entry of a register is kept, whatever a shorter one or a copy tells',
     async ({ ledger, database }) => {
       const { begin, list } = seriesOf(ledger, database)
       const entry = (at: number) => ({ at, hash: `entry ${at}` })
