@@ -364,11 +364,8 @@ export function checkWhy(state: SettledState, options: Why | undefined): Why {
 export function checkDate(date: unknown): Date {
   const year = date instanceof Date ? date.getUTCFullYear() : Number.NaN
   // A year of two digits is a mistake, and would be a period of its own.
-  must(
-    year >= 1000 && year <= 9999,
-    '`date` is a Date, and its year has four digits',
-    date instanceof Date ? String(date) : date,
-  )
+  const isYear = year >= 1000 && year <= 9999
+  must(isYear, '`date` is a Date, and its year has four digits', String(date))
   return new Date((date as Date).getTime())
 }
 

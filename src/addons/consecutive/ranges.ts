@@ -105,15 +105,18 @@ export function placeIn(
   return { range, number: Math.max(range.from, above(range) + 1), period: periodOf(range) }
 }
 
+const sumOn = (day: string, ranges: readonly NumberRange[], above: Above): number =>
+  ranges.reduce((sum, each) => sum + leftIn(each, above(each), day), 0)
+
 export function restOf(ranges: readonly NumberRange[], above: Above, dayAt: DayAt): Rest {
-  const [today, soon] = [0, SOON_DAYS].map((days) => dayAt(new Date(Date.now() + days * DAY_MS)))
-  const sumOn = (day: string) =>
-    ranges.reduce((sum, each) => sum + leftIn(each, above(each), day), 0)
-  const left = sumOn(today!)
-  const open = ranges.filter((each) => leftIn(each, above(each), today!) > 0)
+  const today = dayAt(new Date())
+  const soon = dayAt(new Date(Date.now() + SOON_DAYS * DAY_MS))
+  const left = sumOn(today, ranges, above)
+  const open = ranges.filter((each) => leftIn(each, above(each), today) > 0)
   const days = open.flatMap(({ validUntil }) => validUntil ?? []).sort()
   const isUntil = left > 0 && days.length === open.length
-  return { left, lasting: sumOn(soon!), ...(isUntil && { validUntil: days.at(-1)! }) }
+  const lasting = sumOn(soon, ranges, above)
+  return { left, lasting, ...(isUntil && { validUntil: days.at(-1)! }) }
 }
 
 /** Can a tenth of the numbers still be made in a month, or less? */
@@ -121,8 +124,7 @@ export const isEnding = (
   ranges: readonly NumberRange[],
   { lasting }: Rest,
   dayAt: DayAt,
-): boolean =>
-  lasting * 10 <= ranges.reduce((sum, each) => sum + leftIn(each, 0, dayAt(new Date())), 0)
+): boolean => lasting * 10 <= sumOn(dayAt(new Date()), ranges, () => 0)
 
 function exhausted(ranges: readonly NumberRange[], above: Above): HiloError {
   const expired = ranges.find((each) => unmadeIn(each, above(each)) > 0)

@@ -4,7 +4,7 @@
  * a transaction writes, so no caller can leave one out.
  */
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
-import type { PeriodEnd } from './rows.js'
+import { isAlike, type PeriodEnd } from './rows.js'
 import { canonical, sha256 } from './sha256.js'
 import { readState, type SeriesState } from './state.js'
 
@@ -96,7 +96,7 @@ function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
   return [
     ...closed(before, row, { series, made, id, period: row.period }),
     ...(isLate ? [{ what: 'late' as const, at: now(), ...of }] : []),
-    ...(before && canonical(settlementOf(before)) === canonical(settlementOf(row))
+    ...(before && isAlike(before, row)
       ? []
       : [
           {
@@ -112,14 +112,6 @@ function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
   ]
 }
 
-const settlementOf = ({ state, settledAt, reason, by, ref }: NumberRow) => ({
-  state,
-  settledAt,
-  reason,
-  by,
-  ref,
-})
-
 /** What has become of a period. */
 function closed(
   before: PeriodEnd | undefined,
@@ -131,18 +123,10 @@ function closed(
   return [{ what: closing ? 'closed' : 'reopened', at: now(), ...of, ...done }]
 }
 
-function linked(link: Link): Draft {
-  const { chain, at, hash, key, kind, rule, content } = link
-  return {
-    what: 'record',
-    at: now(),
-    ...(key !== undefined && { key }),
-    kind,
-    link: { chain, at, hash },
-    ...(rule !== undefined && { rule }),
-    ...(content !== undefined && { content: sha256(canonical(content)) }),
-    sealed: sealOf(link),
-  }
+const linked = (link: Link): Draft => {
+  const { chain, at, hash, key, kind } = link
+  const of = { ...(key !== undefined && { key }), kind, link: { chain, at, hash } }
+  return { what: 'record', at: now(), ...of, sealed: sealOf(link) }
 }
 
 /** What has become of the series. */

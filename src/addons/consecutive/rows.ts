@@ -4,7 +4,6 @@ import type { SeriesMark } from '../../core/wire.js'
 import type { Closing, NumberRange, NumberRow } from '../../device/series-store.js'
 import type { Sealed } from './links.js'
 import { aboveOf, type DayAt, type Progress, placeIn, type Ranges, rangesOf } from './ranges.js'
-import { canonical } from './sha256.js'
 
 /** Makes the id of a number. */
 export type FormatNumber = (
@@ -178,7 +177,9 @@ export interface Why {
   ref?: string
 }
 
-const whyOf = ({ reason, by, ref }: NumberRow) => ({ reason, by, ref })
+/** Have these got one state, for one reason? */
+export const isAlike = (a: Partial<NumberRow>, b: Partial<NumberRow>): boolean =>
+  (['state', 'reason', 'by', 'ref'] as const).every((field) => a[field] === b[field])
 
 /**
  * The number in its new state; the same object where it has that already.
@@ -186,8 +187,7 @@ const whyOf = ({ reason, by, ref }: NumberRow) => ({ reason, by, ref })
  */
 export function settledAs(row: NumberRow, state: SettledState, why: Why): NumberRow {
   // An authority may refuse a receipt twice, for two reasons.
-  const isAgain = state === 'refused' && canonical(whyOf(row)) !== canonical(why)
-  if (row.state === state && !isAgain) return row
+  if (row.state === state && (state !== 'refused' || isAlike(row, { ...why, state }))) return row
   // guard: H28 a number that was settled keeps its state
   if (!FROM[state].includes(row.state)) throw settledBefore(row)
   const { open, page, by, reason, ref, ...rest } = row
