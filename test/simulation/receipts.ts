@@ -226,7 +226,7 @@ export class Receipts {
         dayAt: (at) => at.toISOString().slice(0, 10),
         ranges: this.#ranges,
         sealed: {
-          sealing: CHAIN,
+          links: CHAIN,
           kind: 'number',
           content: key,
           collection: 'receipts',

@@ -14,7 +14,7 @@ import { sha256 } from './sha256.js'
 import type { SeriesState } from './state.js'
 
 export interface ExportOptions {
-  /** Put into the head: who issues the documents, where. */
+  /** Put into the head: the issuer of the documents, and the place. */
   head?: Record<string, unknown>
   /** Only the numbers of this period, and their totals. Default: all, also records and entries. */
   period?: string

@@ -13,9 +13,9 @@ import type { SeriesState } from './state.js'
  *   register has no entry of a number or a record.
  * - `hash`: the stored text has another hash.
  * - `previous`: it does not hold the hash of the record before.
- * - `text`: what is stored of the record makes another text now.
+ * - `text`: the stored record makes another text now.
  * - `known`: a link that was kept elsewhere is another one.
- * - `changed`: the register says something else in `field` than what is stored.
+ * - `changed`: the register has another `field` than the stored record.
  */
 export interface BrokenRecord {
   chain: string
@@ -146,11 +146,11 @@ type Name = (at: number, why: BrokenRecord['why'], id?: string, field?: string) 
 
 function compareNumbers(
   numbers: readonly NumberRow[],
-  told: ReturnType<typeof numbersIn>,
+  recorded: ReturnType<typeof numbersIn>,
   name: Name,
 ): void {
   const stored = new Map(numbers.map((row) => [nameOf(row), row]))
-  for (const [at, { entry, ...expected }] of told) {
+  for (const [at, { entry, ...expected }] of recorded) {
     const row = stored.get(at)
     if (!row) {
       name(entry, 'missing', expected.id)
@@ -163,10 +163,10 @@ function compareNumbers(
       if (canonical(expected[field]) !== canonical(is[field]))
         name(entry, 'changed', expected.id, field === 'letter' ? 'series' : field)
   }
-  for (const row of numbers) if (!told.has(nameOf(row))) name(0, 'missing', row.id)
+  for (const row of numbers) if (!recorded.has(nameOf(row))) name(0, 'missing', row.id)
 }
 
-/** What the register says of the records of chains, also of what was not hashed in them. */
+/** The register's facts about the records of chains, also those that were not hashed. */
 function compareLinks(links: readonly Link[], entries: readonly Entry[], name: Name): void {
   const keyOf = ({ chain, at }: LinkMark) => canonical([chain, at])
   const stored = new Map(links.map((link) => [keyOf(link), link]))
