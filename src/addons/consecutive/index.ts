@@ -141,8 +141,8 @@ export interface Consecutive {
    */
   export(options?: ExportOptions): AsyncIterable<string>
   /**
-   * Sets the state of the number of `key`. It stays used, and repeating this changes nothing; only a
-   * `refused` with another reason, `by` or `ref` is one more refusal.
+   * Sets the state of the number of `key`. It stays used, and repeating this changes nothing; only
+   * a `refused` with another reason, `by` or `ref` is one more refusal.
    *
    * - `confirmed`: it is on a receipt that is stored. Also after `refused`, once the receipt was
    *   corrected and accepted.
