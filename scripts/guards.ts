@@ -759,7 +759,12 @@ export const GUARDS: Guard[] = [
   guard(
     'H28 a device that has changed what the server heard of makes no number',
     'server/ledger/rules',
-    'const seen = withLink(told, request)',
+    'const seen = withLinks(told, request)',
+  ),
+  guard(
+    'H40 a register whose end was cut off does not hide what was heard of it',
+    'server/ledger/rules',
+    'const isNewest = register !== undefined',
   ),
   guard(
     'H28 a hand-over ends the token of the lost device',

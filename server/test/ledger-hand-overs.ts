@@ -59,7 +59,8 @@ export function describeHandOvers(promise: Promises): void {
       const { ledger, database } = bench
       const { token, given, checkIn, handOver } = await lostTill(bench)
       const link = { at: 128, hash: 'AB' }
-      const first = { database, id: newId(), token, last: 128, at: AT + 1, link }
+      const register = { at: 140, hash: 'CD' }
+      const first = { database, id: newId(), token, last: 128, at: AT + 1, link, register }
       const periods = [
         { period: '2026', first: 1, last: 120 },
         { period: '2027', first: 1, last: 8 },
@@ -97,6 +98,7 @@ export function describeHandOvers(promise: Promises): void {
           to: 'Till 4',
           isTaken: true,
           link: { ...link, last: 128 },
+          register,
           numbers: [
             { period: '2026', first: 1, last: 121 },
             { period: '2027', first: 1, last: 10 },
@@ -112,6 +114,7 @@ export function describeHandOvers(promise: Promises): void {
         },
       ])
       expect(listed!.handOvers[1]!.link).toBeUndefined()
+      expect(listed!.handOvers[1]!.register).toBeUndefined()
     },
   )
 

@@ -248,6 +248,34 @@ export function describeSeries(promise: Promises): void {
     },
   )
 
+  promise(
+    'the last entry of a register is kept, whatever a shorter one or a copy tells',
+    async ({ ledger, database }) => {
+      const { begin, list } = seriesOf(ledger, database)
+      const entry = (at: number) => ({ at, hash: `entry ${at}` })
+      const tell = async (token: string, at?: number) =>
+        ledger.checkInSeries({
+          ...{ database, id: newId(), token, last: 1, at: AT },
+          register: at === undefined ? undefined : entry(at),
+        })
+      const { token } = await begin()
+      let newest = tokenOf(await tell(token, 12))
+      for (const [told, kept] of [
+        [undefined, 12],
+        [9, 12],
+        [14, 14],
+      ]) {
+        newest = tokenOf(await tell(newest, told))
+        expect(await list()).toMatchObject([{ register: entry(kept!) }])
+      }
+      expect(await tell(token, 99)).toMatchObject({ superseded: true })
+      const closing = { database, collection: 'receipts', by: 'anna', reason: 'lost', at: AT }
+      await ledger.closeSeries({ ...closing, letter: 'A' })
+      expect(await tell(newest, 15)).toMatchObject({ closed: { by: 'anna' } })
+      expect(await list()).toMatchObject([{ register: entry(14) }])
+    },
+  )
+
   promise('a device gets another name, and goes on', async ({ ledger, database }) => {
     const { begin, checkIn, list } = seriesOf(ledger, database)
     const { token } = await begin()

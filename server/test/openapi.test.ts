@@ -204,6 +204,7 @@ const REQUESTS: [operationId: string, status: number, path: string, init?: Reque
       last: 3,
       link: { at: 3, hash: 'ab' },
       heard: { last: 2, link: { at: 2, hash: 'cd' } },
+      register: { at: 7, hash: 'ef' },
     }),
   ],
   ['listSeries', 200, shop('/hilo/series')],

@@ -8,6 +8,7 @@ const KEY = { database: 'Shop', collection: 'receipts' }
 const DAY_MS = 86_400_000
 const BEGAN = Date.UTC(2026, 10, 1)
 const LINK = { at: 133, hash: '3C464D' }
+const REGISTER = { at: 245, hash: '5feceb' }
 
 /** T3 of two tills, one after the other. The first one had a chain. */
 async function twoTills() {
@@ -18,17 +19,17 @@ async function twoTills() {
     if ('refused' in given) throw new Error(given.refused)
     return given.token
   }
-  const tell = (token: string, last: number, from: number, days: number, link?: typeof LINK) =>
+  const tell = (token: string, last: number, from: number, days: number, of?: object) =>
     ledger.checkInSeries({
       database: 'Shop',
       id: `tells ${last}`,
       token,
       last,
       periods: [{ period: '2026', first: from, last }],
-      link,
+      ...of,
       at: BEGAN + days * DAY_MS,
     })
-  await tell(await claim('a', 'Till 3', 'T3'), 133, 1, 1, LINK)
+  await tell(await claim('a', 'Till 3', 'T3'), 133, 1, 1, { link: LINK, register: REGISTER })
   await ledger.handOverSeries({
     ...{ ...KEY, letter: 'T3', to: 'Till 4', last: 135, period: '2026' },
     ...{ by: 'anna', reason: 'stolen', at: BEGAN + 2 * DAY_MS },
@@ -77,7 +78,9 @@ test('what is known of a series, and what nobody has told, in words', async () =
     'The last record of Till 3 that the server has heard of is of its number 133',
     'The server has heard of Till 4 last 2026-11-12T00:00:00.000Z.',
     'not at which time it made each one',
-    'Till 4 has told of no chain',
+    'The register of Till 3 had 245 entries when the server heard of it last, the last one with ' +
+      'the hash 5feceb. If its export has another hash at entry 245, or none, ',
+    'Till 4 has not told of its register',
     'not told which of them are on a document, and which were cancelled',
   ])
     expect(told).toContain(part)

@@ -228,9 +228,14 @@ export interface SeriesCheckInRequest {
    * none.
    */
   heard?: { last: number; link?: SeriesLink | undefined } | undefined
+  /**
+   * The last entry of the device's register. The server keeps the one with the highest place, and
+   * judges nothing by it. Absent: a device of an older version.
+   */
+  register?: SeriesLink | undefined
 }
 
-/** A record of a chain: its place there, and its hash, as {@link LINK_HASH} has it. */
+/** A record of a chain, or an entry: its place there, and its hash, of {@link LINK_HASH}'s form. */
 export interface SeriesLink {
   at: number
   hash: string
@@ -320,6 +325,7 @@ interface ListedHandOver extends SeriesHandedOver {
   /** Numbers that it made, as far as was heard or stated. */
   numbers: SeriesPeriod[]
   link?: SeriesLink & { last: number }
+  register?: SeriesLink
   /** The series was closed before, and went on. */
   closed?: SeriesClosed
 }
@@ -339,6 +345,8 @@ export interface ListedSeries {
   doubtful?: { from: number; to: number }
   /** The record of the number `last` in its chain, which the server keeps. */
   link?: SeriesLink & { last: number }
+  /** The last entry of its device's register that the server was told of. */
+  register?: SeriesLink
   /** The last time that it was. `taken`: the other device has it. */
   handedOver?: SeriesHandedOver & { taken: boolean }
   /** Each time that it was, the newest last. */
@@ -369,7 +377,7 @@ export interface ExplainAnswer {
     returned: boolean
     usedTo?: number
   }[]
-  series: (Omit<ListedSeries, 'collection' | 'periods'> & {
+  series: (Omit<ListedSeries, 'collection' | 'periods' | 'register'> & {
     /** `device` made it. Absent: nobody knows which of those that had the series. */
     heard: (SeriesPeriod & { device?: string | undefined })[]
   })[]

@@ -78,7 +78,7 @@ export interface NumberRange {
    * letters, digits, `-`, `.`, `_` and `/`. Default: nothing.
    */
   prefix?: string
-  /** The last day on which its numbers are made, by this device's clock. Default: it has none. */
+  /** The last day on which its numbers are made, in the series' time zone. Default: none. */
   validUntil?: string
   /** Comes with each number, as JSON has it: the authority's name for the range. */
   data?: unknown
@@ -197,6 +197,8 @@ export interface Entry {
   /** Which rule made the record of the chain. */
   rule?: string
   link?: LinkMark
+  /** The hash of all that is stored of that record. */
+  sealed?: string
   flags?: ChainFlag[]
   heard?: false
   isBack?: 1

@@ -223,6 +223,7 @@ export class Receipts {
         key,
         format,
         moment: (now = new Date()) => ({ now, date: now, period }),
+        dayAt: (at) => at.toISOString().slice(0, 10),
         ranges: this.#ranges,
         sealed: {
           links: CHAIN,

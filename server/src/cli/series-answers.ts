@@ -2,7 +2,13 @@
  * The answers of `series`, about one document or about a whole series. Guarantees that they say no
  * more than devices and people have told the server, and that they name the gaps in that.
  */
-import { closedInWords, handOverInWords, inWords, linkInWords } from '../http/explain-words.js'
+import {
+  closedInWords,
+  handOverInWords,
+  inWords,
+  linkInWords,
+  registerInWords,
+} from '../http/explain-words.js'
 import { time, visible } from '../http/messages.js'
 import { seriesKey } from '../ledger/collections.js'
 import { periodsIn, rangeNamed } from '../ledger/heard.js'
@@ -56,10 +62,10 @@ export async function account(
   { collection }: SeriesFlags,
 ): Promise<string> {
   const series = await find(ledger, database, letter, collection)
-  const { handOvers, registeredAt, seenAt, link, closed, doubtful } = series
+  const { device, handOvers, registeredAt, seenAt, link, register, closed, doubtful } = series
   const made = [
     ...handOvers.flatMap(({ numbers, from }) => numbers.map((each) => rangeOf(each, from))),
-    ...numbersOfHolder(series, handOvers).map((each) => rangeOf(each, series.device)),
+    ...numbersOfHolder(series, handOvers).map((each) => rangeOf(each, device)),
   ]
   const holder = nameOf(series)
   const last = lastDocument(series)
@@ -71,10 +77,14 @@ export async function account(
         'one above the one before. (Where a series was handed over, a person said so.) If a ' +
         'document is missing, its number was taken, and the report of ' +
         'its device says what became of it.',
-    ...handOvers.map(handOverInWords),
-    link
-      ? linkInWords(series.device, link)
-      : `${holder} has told of no chain: whether its records were changed, the server cannot show.`,
+    ...handOvers.flatMap((done) => [
+      handOverInWords(done),
+      done.register && registerInWords(done.from, done.register),
+    ]),
+    link && linkInWords(device, link),
+    register
+      ? registerInWords(device, register)
+      : `${holder} has not told of its register: whether that was changed, nothing here shows.`,
     doubtful && `Two devices may have made its numbers ${doubtful.from} to ${doubtful.to}.`,
     closed && closedInWords(closed),
     last &&

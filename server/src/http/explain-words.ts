@@ -7,6 +7,7 @@ import type {
   ExplainedSeries,
   Explanation,
   PastHandOver,
+  SeriesLink,
   SeriesPeriod,
 } from '../ledger/ledger.js'
 import { time, visible } from './messages.js'
@@ -131,6 +132,11 @@ export const linkInWords = (device: string, { last, hash }: NonNullable<Explaine
   `The last record of ${whose(device)} that the server has heard of is of its number ${last}, ` +
   `all periods together, with the hash ${visible(hash)}. If its export has another hash there, ` +
   'or none, records were changed or deleted.'
+
+export const registerInWords = (device: string, { at, hash }: SeriesLink): string =>
+  `The register of ${whose(device)} had ${at} entries when the server heard of it last, the last ` +
+  `one with the hash ${visible(hash)}. If its export has another hash at entry ${at}, or none, ` +
+  'entries were changed or deleted. What came after that, nothing here protects.'
 
 export const closedInWords = ({ at, by, reason }: NonNullable<ExplainedSeries['closed']>): string =>
   `The series was closed ${time(at)} by ${visible(by)}: ${visible(reason)}.`

@@ -15,6 +15,7 @@ export function listed({
   closed,
   doubtful,
   link,
+  register,
   handedOver,
   handOvers,
   ranges,
@@ -30,6 +31,7 @@ export function listed({
     ...(closed && { closed: { ...closed, at: time(closed.at) } }),
     ...(doubtful && { doubtful }),
     ...(link && { link }),
+    ...(register && { register }),
     ...(handedOver && { handedOver: handOverBody(handedOver) }),
     ...(handOvers.length > 0 && { handOvers: handOvers.map(pastBody) }),
     ...(ranges.length > 0 && { ranges: [...ranges] }),
@@ -75,9 +77,10 @@ export const handOverBody = ({ isTaken: taken, ...done }: NonNullable<Series['ha
   taken,
 })
 
-export const pastBody = ({ numbers, link, closed, ...done }: PastHandOver) => ({
+export const pastBody = ({ numbers, link, register, closed, ...done }: PastHandOver) => ({
   ...handOverBody(done),
   numbers: [...numbers],
   ...(link && { link }),
+  ...(register && { register }),
   ...(closed && { closed: withTime(closed) }),
 })

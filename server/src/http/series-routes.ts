@@ -81,6 +81,7 @@ const checkInBody = z.object({
     .optional(),
   link: link.optional(),
   heard: z.object({ last: number, link: link.optional() }).optional(),
+  register: link.optional(),
   ledger: text(LIMITS.nameBytes).optional(),
 }) satisfies z.ZodType<SeriesCheckInRequest>
 
@@ -225,7 +226,8 @@ async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
     throw badRequest(
       'A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124, "periods"?: ' +
         `[{"period": "2027", "first": 1, "last": 124}], "link"?: {"at": 1, "hash": "…"}, ` +
-        '"heard"?: {"last": 123, "link"?: …}, "ledger"?: "…"}, ' +
+        '"heard"?: {"last": 123, "link"?: …}, "register"?: {"at": 9, "hash": "…"}, ' +
+        '"ledger"?: "…"}, ' +
         `with up to ${LIMITS.periods} periods.`,
     )
   return { ...data, id: readId(data.id, 'id') }

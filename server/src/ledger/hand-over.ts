@@ -71,8 +71,9 @@ export function handOver(
     ...row,
     device: to,
     last: mark.last,
-    // The other device begins a chain of its own.
+    // The other device begins a chain and a register of its own.
     link: null,
+    register: null,
     closedAt: null,
     closedBy: null,
     reason: null,
@@ -91,12 +92,14 @@ export function handOver(
 /** The rest of a series when another device goes on with it. */
 function withKnown({
   link,
+  register,
   closedAt: at,
   closedBy: by,
   reason,
-}: SeriesRow): Pick<StoredHandOver, 'link' | 'closed'> {
+}: SeriesRow): Pick<StoredHandOver, 'link' | 'register' | 'closed'> {
   return {
     ...(link !== null && { link: JSON.parse(link) }),
+    ...(register !== null && { register: JSON.parse(register) }),
     ...(at !== null && { closed: { at, by: by!, reason: reason! } }),
   }
 }
@@ -301,6 +304,7 @@ export function toSeries(row: SeriesRow): Series {
     doubtfulFrom: from,
     doubtfulTo: to,
     link,
+    register,
     handOvers,
     ranges,
   } = row
@@ -318,19 +322,17 @@ export function toSeries(row: SeriesRow): Series {
     closed: at === null ? undefined : { at, by: by!, reason: reason! },
     doubtful: from === null ? undefined : { from, to: to! },
     link: link === null ? undefined : JSON.parse(link),
+    register: register === null ? undefined : JSON.parse(register),
     handedOver: newest && { ...statedOf(newest), isTaken: newest.isTaken },
     handOvers: done,
     ranges: JSON.parse(ranges),
   }
 }
 
-const toHandOver = ({ claim, numbers, link, closed, ...done }: StoredHandOver): PastHandOver => ({
-  ...statedOf(done),
-  isTaken: claim !== undefined,
-  numbers,
-  link,
-  closed,
-})
+const toHandOver = ({ claim, ...done }: StoredHandOver): PastHandOver => {
+  const { numbers, link, register, closed } = done
+  return { ...statedOf(done), isTaken: claim !== undefined, numbers, link, register, closed }
+}
 
 /** The statement of a person. */
 export function statedOf(done: HandOver): HandOver {

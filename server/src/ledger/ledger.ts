@@ -303,13 +303,15 @@ export interface SeriesCheckIn {
   link?: SeriesLink | undefined
   /** The last number that this ledger has confirmed to the device, as the device stores it now. */
   heard?: { last: number; link?: SeriesLink | undefined } | undefined
+  /** The last entry of its register. */
+  register?: SeriesLink | undefined
   /** As of a claim of a series. */
   ledger?: string | undefined
   serverTag?: string | undefined
   at: number
 }
 
-/** A record of a chain. */
+/** A record of a chain, or an entry of a register. */
 export interface SeriesLink {
   at: number
   hash: string
@@ -387,6 +389,8 @@ export interface PastHandOver extends HandOver {
   numbers: readonly SeriesPeriod[]
   /** The last record of the chain of `from` that the ledger heard of. */
   link?: (SeriesLink & { last: number }) | undefined
+  /** The last entry of its register that the ledger heard of. */
+  register?: SeriesLink | undefined
   /** The series was closed before, and went on. */
   closed?: { at: number; by: string; reason: string } | undefined
 }
@@ -486,6 +490,8 @@ export interface Series extends CollectionKey {
   doubtful: { from: number; to: number } | undefined
   /** The last record of its chain that the ledger has heard of, which is that of number `last`. */
   link: (SeriesLink & { last: number }) | undefined
+  /** The last entry of its device's register that the ledger has heard of. */
+  register: SeriesLink | undefined
   /** The last time that it was. `isTaken`: the other device has it. */
   handedOver: (HandOver & { isTaken: boolean }) | undefined
   /** Each time that it was, the newest last. */

@@ -134,6 +134,8 @@ export interface SeriesRow extends CollectionKey {
   doubtfulTo: number | null
   /** JSON: the last record of its chain that was heard of. Null: none. */
   link: string | null
+  /** JSON: `SeriesLink`, the last entry of its device's register that was heard of. Null: none. */
+  register: string | null
   /** JSON: `StoredHandOver[]`, oldest first. */
   handOvers: string
   /** JSON: `SeriesRange[]`, in the order in which they are used. */
@@ -154,6 +156,7 @@ export interface StoredHandOver extends HandOver {
   others: readonly SeriesPeriod[]
   /** The last record of its chain that was heard of. */
   link?: Series['link']
+  register?: Series['register']
   /** The series was closed, and goes on. */
   closed?: Series['closed']
   /** The claim by which the other device got the series, and its device. Absent: none did yet. */

@@ -16,6 +16,7 @@ import type {
   Series,
   SeriesCheckIn,
   SeriesClaim,
+  SeriesLink,
   SeriesOutcome,
   SeriesResult,
 } from './ledger.js'
@@ -107,6 +108,7 @@ export function claimSeries(
       doubtfulFrom: null,
       doubtfulTo: null,
       link: null,
+      register: null,
       handOvers: '[]',
       ranges: '[]',
     })
@@ -155,7 +157,7 @@ export function checkInSeries(
   const told: SeriesRow = { ...withTold(row, request), seenAt: Math.max(row.seenAt, at) }
   const isNew = replaced !== known
   // guard: H28 a device that has changed what the server heard of makes no number
-  const seen = isNew && isRewritten(row, request.heard) ? rewritten(told) : withLink(told, request)
+  const seen = isNew && isRewritten(row, request.heard) ? rewritten(told) : withLinks(told, request)
   const { closedAt, closedBy, reason } = seen
   return {
     answer: {
@@ -189,11 +191,20 @@ function rewritten(row: SeriesRow): SeriesRow {
   return { ...row, closedAt: row.seenAt, closedBy: SERVER, reason }
 }
 
-function withLink(row: SeriesRow, { link, last }: Pick<SeriesCheckIn, 'link' | 'last'>): SeriesRow {
-  // A later reader finds the link that was heard before the series was closed.
-  return link && row.closedAt === null
-    ? { ...row, link: JSON.stringify({ last, at: link.at, hash: link.hash }) }
-    : row
+function withLinks(
+  row: SeriesRow,
+  { link, last, register }: Pick<SeriesCheckIn, 'link' | 'last' | 'register'>,
+): SeriesRow {
+  // A later reader finds what was heard before the series was closed.
+  if (row.closedAt !== null) return row
+  const { at = 0 } = row.register === null ? {} : (JSON.parse(row.register) as SeriesLink)
+  // guard: H40 a register whose end was cut off does not hide what was heard of it
+  const isNewest = register !== undefined && register.at > at
+  return {
+    ...row,
+    ...(link && { link: JSON.stringify({ last, at: link.at, hash: link.hash }) }),
+    ...(isNewest && { register: JSON.stringify({ at: register.at, hash: register.hash }) }),
+  }
 }
 
 /** The register of series is kept for good, however long nothing is heard of a device. */

@@ -179,6 +179,7 @@ export const SERIES: Table<SeriesRow> = {
     doubtfulFrom: ['doubtful_from', 'number?', 'changes'],
     doubtfulTo: ['doubtful_to', 'number?', 'changes'],
     link: ['link', 'text?', 'changes'],
+    register: ['register', 'text?', 'changes'],
     handOvers: ['hand_overs', 'text', 'changes'],
     ranges: ['ranges', 'text', 'changes'],
   },

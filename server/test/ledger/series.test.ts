@@ -32,6 +32,7 @@ const row: SeriesRow = {
   doubtfulFrom: null,
   doubtfulTo: null,
   link: null,
+  register: null,
   handOvers: '[]',
   ranges: '[]',
 }

@@ -16,6 +16,7 @@ import {
   type CurrentSeries,
   checkInOf,
   doubtfulIn,
+  linkOf,
   type Refusal,
   type SeriesEnd,
   type SeriesState,
@@ -87,9 +88,10 @@ export function withCheckIn(
   id: string,
   last?: NumberRow,
 ): { state: SeriesState; result: SeriesCheckInRequest | undefined } {
-  const { current, ledger } = state
+  const { current, ledger, tail } = state
   if (!current) return { state, result: undefined }
-  const shown = { token: current.token, ledger }
+  const register = tail && linkOf({ at: tail.place, hash: tail.hash })
+  const shown = { token: current.token, ledger, ...(register && { register }) }
   // guard: H28 a check-in is sent again under its id
   if (current.checkIn) return { state, result: { ...current.checkIn, ...shown } }
   if (!unheard) return { state, result: undefined }

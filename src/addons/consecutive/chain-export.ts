@@ -10,14 +10,18 @@ import { checkCall, must } from './checks.js'
 import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
 import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
+import { sha256 } from './sha256.js'
 import type { SeriesState } from './state.js'
 
 export interface ExportOptions {
   /** Put into the head: the issuer of the documents, and the place. */
   head?: Record<string, unknown>
-  /** Only the numbers of this period. Default: all, with records and the register. */
+  /** Only the numbers of this period, and their totals. Default: all, also records and entries. */
   period?: string
-  /** `jsonl`: JSON Lines. `csv`: a table of the numbers alone. Default: `jsonl`. */
+  /**
+   * `jsonl`: JSON Lines. `csv`: a table of the numbers alone. There an apostrophe stands before a
+   * text that a table program would take for a formula. Default: `jsonl`.
+   */
   form?: 'jsonl' | 'csv'
 }
 
@@ -35,7 +39,10 @@ export async function* exported(
   must(form === 'jsonl' || form === 'csv', "form is 'jsonl' or 'csv'", form)
   must(period === undefined || typeof period === 'string', 'period is a text', period)
   const { state, numbers, links, entries } = stored
-  const reports = reportOf(stored)
+  const reports = reportOf(stored).map(({ numbers, ...of }) => ({
+    ...of,
+    numbers: numbers.filter((number) => period === undefined || number.period === period),
+  }))
   const linkAt = new Map(links.map((link) => [textOf(link.chain, link.at), link]))
   const linkOf = new Map(
     numbers.map(({ letter, id, link }) => [
@@ -44,9 +51,7 @@ export async function* exported(
     ]),
   )
   const rows = reports.flatMap(({ series, numbers }) =>
-    numbers
-      .filter((number) => period === undefined || number.period === period)
-      .map((number) => rowOf(series, number, linkOf.get(textOf(series, number.id)))),
+    numbers.map((number) => rowOf(series, number, linkOf.get(textOf(series, number.id)))),
   )
   if (form === 'csv') {
     yield csvOf(COLUMNS)
@@ -86,7 +91,7 @@ export async function* exported(
     totals: { ...totalsOf(reports), ...heardIn(state, numbers) },
     outages: reports.flatMap(outagesIn),
     check: { broken, chains, flagged },
-    sha256: await sha256(written.join('')),
+    sha256: await sumOf(written.join('')),
   })
 }
 
@@ -112,7 +117,11 @@ const COLUMNS = [
 
 /** RFC 4180. */
 const csvOf = (cells: readonly unknown[]): string =>
-  `${cells.map((cell) => `"${String(cell ?? '').replaceAll('"', '""')}"`).join(',')}\r\n`
+  `${cells.map((cell) => `"${harmless(cell).replaceAll('"', '""')}"`).join(',')}\r\n`
+
+/** A table program takes a text that begins so for a formula, and runs it. */
+const harmless = (cell: unknown): string =>
+  typeof cell === 'string' && /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : String(cell ?? '')
 
 const textOf = (...of: (string | number)[]) => JSON.stringify(of)
 
@@ -215,7 +224,9 @@ function holesIn(numbers: readonly ReportedNumber[]): number {
   )
 }
 
-async function sha256(text: string): Promise<string> {
+/** A browser does it faster, where the page has been loaded over HTTPS. */
+async function sumOf(text: string): Promise<string> {
+  if (!crypto.subtle) return sha256(text)
   const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

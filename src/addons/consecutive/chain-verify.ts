@@ -35,7 +35,7 @@ export async function verified(
   known: Known | undefined,
   rule: Rule | undefined,
 ): Promise<Verified> {
-  if (known) checkKnown(known)
+  if (known !== undefined) checkKnown(known)
   const { numbers, links, entries } = stored
   const named = numbers.flatMap((row, i) => markOf(row, numbers[i - 1]))
   const marks = [...named, ...(known ? [{ ...known, isKnown: true }] : [])]

@@ -23,6 +23,8 @@ export function closePeriod(
   const asked = checkCall(options, 'sums', 'by', 'reopen', 'reason')
   const { sums, reopen = false } = asked
   must(typeof reopen === 'boolean', 'reopen is true or false', reopen)
+  must(!reopen || sums === undefined, 'sums are of a closing, not of `reopen`', sums)
+  must(reopen || asked.reason === undefined, 'a reason is for `reopen`', asked.reason)
   const by = asked.by !== undefined && { by: checkBy(asked.by) }
   const reopened = reopen && {
     reason: checkText('a reason', asked.reason, MAX_REASON_BYTES),
@@ -35,7 +37,8 @@ export function closePeriod(
     const all = current ? await tx.numbersAfter(current.letter, 0) : []
     const rows = all.filter((row) => row.period === period && !row.range)
     const last = rows.at(-1)
-    const isPeriod = last !== undefined || isWritten(period, kind)
+    const isText = typeof period === 'string' && period !== ''
+    const isPeriod = isText && (last !== undefined || isWritten(period, kind))
     must(current !== undefined && isPeriod, 'this is a period of the series that goes on', period)
     const { closing: known } = last ?? current.empty?.[period] ?? {}
     if (!known === reopen) return known

@@ -141,7 +141,8 @@ export interface Consecutive {
    */
   export(options?: ExportOptions): AsyncIterable<string>
   /**
-   * Sets the state of the number of `key`. It stays used, and repeating this changes nothing.
+   * Sets the state of the number of `key`. It stays used, and repeating this changes nothing; only
+   * a `refused` with another reason, `by` or `ref` is one more refusal.
    *
    * - `confirmed`: it is on a receipt that is stored. Also after `refused`, once the receipt was
    *   corrected and accepted.
@@ -301,7 +302,7 @@ const ONE_FILE =
 function methodsOf(
   { series, storage, page }: Opened,
   closing: AbortSignal,
-  { collection, holder, chain, ranges, period: kind, makeOf, sealedOf, wait }: Checked,
+  { collection, holder, chain, ranges, period: kind, dayAt, makeOf, sealedOf, wait }: Checked,
   tell: Tell,
 ): Consecutive {
   /** The series that goes on, and the rest of its ranges. */
@@ -309,13 +310,14 @@ function methodsOf(
     const { given, ...of } = await storage.current()
     const { state, last } = of
     const list = state.current && ranges && rangesOf(ranges, given)
-    return { ...of, ranges: list, rest: list && restOf(list, aboveOf(state.current!, last, list)) }
+    const rest = list && restOf(list, aboveOf(state.current!, last, list), dayAt)
+    return { ...of, ranges: list, dayAt, rest }
   }
-  const stored = async () => ({ ...(await storage.all()), ranges: (await now()).ranges })
+  const stored = async () => ({ ...(await storage.all()), ranges: (await now()).ranges, dayAt })
   let isEndTold = false
   const tellEnd = async (series: string) => {
     const { ranges, rest } = await now()
-    const isNow = rest !== undefined && isEnding(ranges!, rest)
+    const isNow = rest !== undefined && isEnding(ranges!, rest, dayAt)
     if (isNow && !isEndTold) tell('ending', { series, ...rest })
     isEndTold = isNow
   }
@@ -324,8 +326,8 @@ function methodsOf(
       closing.throwIfAborted()
       const asked = checkCall(options, 'key', 'date', 'by', 'signal', 'content', 'kind')
       const key = checkKey(asked.key)
-      const { signal, content, kind, date } = asked
-      if (date !== undefined) checkDate(date)
+      const { signal, content, kind } = asked
+      const date = asked.date === undefined ? undefined : checkDate(asked.date)
       const by = asked.by === undefined ? undefined : checkBy(asked.by)
       if (signal !== undefined) checkSignal(signal)
       if (signal?.aborted) throw aborted(signal)

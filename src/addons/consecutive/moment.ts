@@ -40,6 +40,12 @@ const LENGTHS = { year: 4, month: 7, day: 10 }
 export const periodNamed = (name: PeriodName, { year, month, day }: LocalDate): string =>
   [year, pad(month), pad(day)].join('-').slice(0, LENGTHS[name])
 
+/** The day of an instant: `2027-03-31`. */
+export const dayIn =
+  (timeZone: string | undefined) =>
+  (at: Date): string =>
+    periodNamed('day', localDate(at, timeZone))
+
 export const isPeriodName = (name: unknown): name is PeriodName =>
   typeof name === 'string' && Object.hasOwn(LENGTHS, name)
 

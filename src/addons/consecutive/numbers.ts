@@ -1,5 +1,6 @@
 /** The outcome of a call for a number, and the progress of a series. Pure. */
 import type { Entry, Link, NumberRange, NumberRow } from '../../device/series-store.js'
+import type { DayAt } from './ranges.js'
 import { lastOf } from './rows.js'
 import type { Refusal, SeriesState } from './state.js'
 
@@ -47,6 +48,8 @@ export interface StoredSeries {
   entries: Entry[]
   /** Which the app gives now. Absent: none. */
   ranges?: readonly NumberRange[] | undefined
+  /** Default: in the time zone of the device. */
+  dayAt?: DayAt | undefined
 }
 
 /** The series that numbers are made in is the one that the app names, or it names none. */

@@ -11,9 +11,9 @@ import type { NumberRange } from '../../device/series-store.js'
 import type { Chain } from './chain.js'
 import { badOption, called, checkCall, checkText, frozen, isCount, must } from './checks.js'
 import type { Sealed } from './links.js'
-import { isPeriodName, type LocalDate, localDate, periodNamed } from './moment.js'
+import { dayIn, isPeriodName, type LocalDate, localDate, periodNamed } from './moment.js'
 import type { Holder } from './online.js'
-import { isDay, type Ranges } from './ranges.js'
+import { type DayAt, isDay, type Ranges } from './ranges.js'
 import { type FormatNumber, FROM, type Make, type SettledState, type Why } from './rows.js'
 
 export interface ConsecutiveOptions {
@@ -36,8 +36,8 @@ export interface ConsecutiveOptions {
    */
   period?: 'year' | 'month' | 'day' | ((date: Date, local: LocalDate) => string)
   /**
-   * The time zone of the shop, for periods and for the records of a chain: `'America/Sao_Paulo'`.
-   * Default: the one that the device is set to.
+   * The time zone of the shop, for periods, for the last day of a range and for the records of a
+   * chain: `'America/Sao_Paulo'`. Default: the one that the device is set to.
    */
   timeZone?: string
   /**
@@ -105,6 +105,7 @@ export interface Checked {
   chain: Chain | undefined
   ranges: Ranges | undefined
   period: ConsecutiveOptions['period']
+  dayAt: DayAt
   /** @throws HiloError `invalid-argument` */
   makeOf(key: string, date?: Date): Omit<Make, 'checkIn'>
   /** @throws HiloError `invalid-argument` where there is no chain, or this is not for one */
@@ -164,12 +165,14 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
   must(start === 1 || series !== undefined, 'limits.from needs the option `series`', `${start}`)
   if (!options.ranges) checkForm(formatId, options, start, periodAt)
   const ranges = options.ranges && checkRanges(options.ranges, options, start)
+  const dayAt = dayIn(timeZone)
   const makeOf = (key: string, date?: Date) => ({
     key,
     format,
     series,
     start,
     moment: (now = new Date()) => ({ now, date: date ?? now, period: periodAt(date ?? now) }),
+    dayAt,
     ranges,
   })
   if (Array.isArray(ranges))
@@ -182,7 +185,8 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
     collection,
     timeZone,
   })
-  return { collection, holder: { device, series }, wait, chain, ranges, period, makeOf, sealedOf }
+  const of = { chain, ranges, period, dayAt }
+  return { collection, holder: { device, series }, wait, ...of, makeOf, sealedOf }
 }
 
 /** @throws HiloError `invalid-argument` */
@@ -353,10 +357,16 @@ export function checkWhy(state: SettledState, options: Why | undefined): Why {
   }
 }
 
-/** @throws HiloError `invalid-argument` */
-export function checkDate(date: unknown): void {
-  const isDate = date instanceof Date && !Number.isNaN(date.getTime())
-  must(isDate, '`date` is a Date', date)
+/**
+ * @returns a copy, which stays the same whatever the app does with its own
+ * @throws HiloError `invalid-argument`
+ */
+export function checkDate(date: unknown): Date {
+  const year = date instanceof Date ? date.getUTCFullYear() : Number.NaN
+  // A year of two digits is a mistake, and would be a period of its own.
+  const isYear = year >= 1000 && year <= 9999
+  must(isYear, '`date` is a Date, and its year has four digits', String(date))
+  return new Date((date as Date).getTime())
 }
 
 /** @throws HiloError `invalid-argument` */

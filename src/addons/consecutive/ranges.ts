@@ -68,8 +68,8 @@ export const aboveOf =
     return Math.max(highest[prefix] ?? 0, ...made.map(({ number }) => number))
   }
 
-/** The end of a day by this device's clock. */
-const endOf = (day: string): number => Date.parse(`${day}T23:59:59.999`)
+/** The day of an instant, `2027-12-31`, in the time zone of the series. */
+export type DayAt = (at: Date) => string
 
 /** `2027-12-31` */
 export function isDay(text: string): boolean {
@@ -78,44 +78,53 @@ export function isDay(text: string): boolean {
   return isWritten && date.toISOString().startsWith(`${text}T`)
 }
 
-export const isOver = ({ validUntil }: NumberRange, at = Date.now()): boolean =>
-  validUntil !== undefined && endOf(validUntil) < at
+export const isOver = ({ validUntil }: NumberRange, day: string): boolean =>
+  validUntil !== undefined && validUntil < day
 
 /** @param above numbers up to this one were made */
 export const unmadeIn = ({ from, to }: NumberRange, above: number): number =>
   Math.max(0, to - Math.max(from - 1, above))
 
-/** How many can still be made at an instant. */
-const leftIn = (range: NumberRange, above: number, at?: number): number =>
-  isOver(range, at) ? 0 : unmadeIn(range, above)
+/** How many can still be made on a day. */
+const leftIn = (range: NumberRange, above: number, day: string): number =>
+  isOver(range, day) ? 0 : unmadeIn(range, above)
 
 /**
  * Where the next number is.
+ * @param day on which it is made
  * @throws HiloError `exhausted`
  */
 export function placeIn(
   ranges: readonly NumberRange[],
   above: Above,
+  day: string,
 ): { range: NumberRange; number: number; period: string } {
   // guard: H28 a range makes no number above its end, and none after its last day
-  const range = ranges.find((each) => leftIn(each, above(each)) > 0)
+  const range = ranges.find((each) => leftIn(each, above(each), day) > 0)
   if (!range) throw exhausted(ranges, above)
   return { range, number: Math.max(range.from, above(range) + 1), period: periodOf(range) }
 }
 
-export function restOf(ranges: readonly NumberRange[], above: Above): Rest {
-  const [left, lasting] = [Date.now(), Date.now() + SOON_DAYS * DAY_MS].map((at) =>
-    ranges.reduce((sum, each) => sum + leftIn(each, above(each), at), 0),
-  ) as [number, number]
-  const open = ranges.filter((each) => leftIn(each, above(each)) > 0)
+const sumOn = (day: string, ranges: readonly NumberRange[], above: Above): number =>
+  ranges.reduce((sum, each) => sum + leftIn(each, above(each), day), 0)
+
+export function restOf(ranges: readonly NumberRange[], above: Above, dayAt: DayAt): Rest {
+  const today = dayAt(new Date())
+  const soon = dayAt(new Date(Date.now() + SOON_DAYS * DAY_MS))
+  const left = sumOn(today, ranges, above)
+  const open = ranges.filter((each) => leftIn(each, above(each), today) > 0)
   const days = open.flatMap(({ validUntil }) => validUntil ?? []).sort()
   const isUntil = left > 0 && days.length === open.length
+  const lasting = sumOn(soon, ranges, above)
   return { left, lasting, ...(isUntil && { validUntil: days.at(-1)! }) }
 }
 
 /** Can a tenth of the numbers still be made in a month, or less? */
-export const isEnding = (ranges: readonly NumberRange[], { lasting }: Rest): boolean =>
-  lasting * 10 <= ranges.reduce((sum, each) => sum + leftIn(each, 0), 0)
+export const isEnding = (
+  ranges: readonly NumberRange[],
+  { lasting }: Rest,
+  dayAt: DayAt,
+): boolean => lasting * 10 <= sumOn(dayAt(new Date()), ranges, () => 0)
 
 function exhausted(ranges: readonly NumberRange[], above: Above): HiloError {
   const expired = ranges.find((each) => unmadeIn(each, above(each)) > 0)

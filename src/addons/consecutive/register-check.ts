@@ -1,13 +1,16 @@
 /** Compares the register with all that is stored, and finds each entry that was changed. */
-import type { Entry, Link, NumberRow } from '../../device/series-store.js'
+import type { Entry, Link, LinkMark, NumberRange, NumberRow } from '../../device/series-store.js'
 import type { StoredSeries } from './numbers.js'
-import { hashOf, nameOf } from './register.js'
-import { canonical, sha256 } from './sha256.js'
+import { prefixIn } from './ranges.js'
+import { hashOf, nameOf, sealOf } from './register.js'
+import { canonical } from './sha256.js'
+import type { SeriesState } from './state.js'
 
 /**
  * A record or an entry that does not fit, and why:
  *
- * - `missing`: it has gone, or its number has, or was made without the chain.
+ * - `missing`: it has gone, or its number has, or was made without the chain. `at` is 0 where the
+ *   register has no entry of a number or a record.
  * - `hash`: the stored text has another hash.
  * - `previous`: it does not hold the hash of the record before.
  * - `text`: the stored record makes another text now.
@@ -28,7 +31,7 @@ export const REGISTER = 'register'
 /** The numbers as the register tells of them. */
 function numbersIn(entries: readonly Entry[]): Map<string, NumberRow & { entry: number }> {
   const rows = new Map<string, NumberRow & { entry: number }>()
-  for (const { place, what, at, series, made, previous, hash, ...of } of entries) {
+  for (const { place, what, at, series, made, previous, hash, sealed, ...of } of entries) {
     const name = nameOf({ letter: series!, place: made! })
     const row = rows.get(name)
     if (what === 'taken')
@@ -81,22 +84,62 @@ export function brokenIn({ state, numbers, links, entries }: StoredSeries): Brok
   else if (place < (before?.place ?? 0) || hash !== before?.hash) name(place, 'hash')
   compareNumbers(numbers, numbersIn(entries), name)
   compareLinks(links, entries, name)
-  const ends = entries.flatMap(({ what, end }) => (what === 'ended' ? end! : []))
-  if (canonical(ends) !== canonical(state.ended.map(({ reason }) => reason)))
-    name(place, 'changed', undefined, 'ended')
-  const { letter, empty = {} } = state.current ?? {}
-  const recorded = entries.filter(
-    ({ what, series, made }) =>
-      series === letter && made === undefined && /closed|reopened/.test(what),
-  )
-  const expected = Object.fromEntries(
-    recorded.map(({ period, closing, reopened }) => [
-      period,
-      { ...(closing && { closing }), ...(reopened && { reopened }) },
-    ]),
-  )
-  if (canonical(empty) !== canonical(expected)) name(place, 'changed', undefined, 'closing')
+  const [told, stored] = [seriesIn(entries), seriesOf(state)]
+  for (const field of Object.keys(stored) as (keyof ToldSeries)[])
+    if (canonical(told[field]) !== canonical(stored[field]))
+      name(place, 'changed', undefined, field)
   return broken
+}
+
+/** What the state says that the register tells, too. */
+interface ToldSeries {
+  ended: object[]
+  series?: string | undefined
+  ledger?: string | undefined
+  after?: object | undefined
+  ranges?: readonly NumberRange[] | undefined
+  highest?: Record<string, number> | undefined
+  closedAt?: number | undefined
+  /** Of periods without a number. */
+  closing?: Record<string, object> | undefined
+}
+
+function seriesOf({ current, ended, ledger }: SeriesState): Record<keyof ToldSeries, unknown> {
+  const { letter: series, after, ranges, highest, closedAt, empty: closing } = current ?? {}
+  return {
+    ended: ended.map(({ letter, reason }) => ({ series: letter, end: reason })),
+    series,
+    ledger: current && ledger,
+    ...{ after, ranges, highest, closedAt, closing },
+  }
+}
+
+/** The series that go on, or have ended, as the register tells of them. */
+function seriesIn(entries: readonly Entry[]): ToldSeries {
+  const ended: object[] = []
+  let now: Omit<ToldSeries, 'ended'> = {}
+  let last: Entry | undefined
+  for (const entry of entries) {
+    const { what, series, made, period = '', closing, reopened } = entry
+    if (what === 'begun') {
+      const { ledger, after, ranges } = entry
+      now = { series, ledger, after, ranges }
+      last = undefined
+    } else if (what === 'ended') {
+      ended.push({ series, end: entry.end })
+      now = {}
+    } else if (what === 'ranges') now = { ...now, ranges: entry.ranges }
+    else if (what === 'taken') {
+      const left = prefixIn(last?.period ?? '')
+      if (last && left !== prefixIn(period))
+        now = { ...now, highest: { ...now.highest, [left]: last.number! } }
+      last = entry
+    } else if (made === undefined && (closing || reopened)) {
+      const done = { ...(closing && { closing }), ...(reopened && { reopened }) }
+      now = { ...now, closing: { ...now.closing, [period]: done } }
+    } else if (what === 'closed') now = { ...now, closedAt: last?.made }
+  }
+  return { ended, ...now }
 }
 
 type Name = (at: number, why: BrokenRecord['why'], id?: string, field?: string) => void
@@ -125,15 +168,18 @@ function compareNumbers(
 
 /** The register's facts about the records of chains, also those that were not hashed. */
 function compareLinks(links: readonly Link[], entries: readonly Entry[], name: Name): void {
-  const stored = new Map(links.map((link) => [canonical([link.chain, link.at]), link]))
-  for (const { place, id, link, rule, content } of entries) {
-    if (!link) continue
-    const is = stored.get(canonical([link.chain, link.at]))
+  const keyOf = ({ chain, at }: LinkMark) => canonical([chain, at])
+  const stored = new Map(links.map((link) => [keyOf(link), link]))
+  const collections = new Set<string | undefined>([undefined])
+  for (const { place, id, link, sealed } of entries) {
+    const is = link && stored.get(keyOf(link))
     // One that has gone is named by the check of its chain.
     if (!is) continue
-    const hash = is.content === undefined ? undefined : sha256(canonical(is.content))
-    const fields = { hash: [is.hash, link.hash], rule: [is.rule, rule], content: [hash, content] }
-    for (const [field, [a, b]] of Object.entries(fields))
-      if (a !== b) name(place, 'changed', id, field)
+    stored.delete(keyOf(link))
+    collections.add(is.collection)
+    if (sealOf(is) !== sealed) name(place, 'changed', id, 'record')
   }
+  // The chain of the device has records of other collections, whose registers tell of them.
+  for (const { id, collection } of stored.values())
+    if (collections.has(collection)) name(0, 'missing', id, 'record')
 }

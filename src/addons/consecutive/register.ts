@@ -4,7 +4,7 @@
  * write of a transaction, so no caller can leave one out.
  */
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
-import type { PeriodEnd } from './rows.js'
+import { isAlike, type PeriodEnd } from './rows.js'
 import { canonical, sha256 } from './sha256.js'
 import { readState, type SeriesState } from './state.js'
 
@@ -18,6 +18,9 @@ export const nameOf = ({ letter, place }: Pick<NumberRow, 'letter' | 'place'>): 
 /** Of all that the entry says, and of the hash before. */
 export const hashOf = ({ hash: _, ...entry }: Omit<Entry, 'hash'> & { hash?: string }): string =>
   sha256(canonical(entry))
+
+/** Of all that is stored of a record. */
+export const sealOf = (link: Link): string => sha256(canonical(link))
 
 /** One transaction, with the entries of all that it writes. */
 export async function recorded<T>(
@@ -52,7 +55,9 @@ export async function recorded<T>(
     },
     addLink(link) {
       tx.addLink(link)
+      // That of a number is added after it.
       if (link.id === undefined) drafts.push(linked(link))
+      else Object.assign(drafts.at(-1)!, { sealed: sealOf(link) })
     },
     saveState(next) {
       saved = next
@@ -91,7 +96,7 @@ function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
   return [
     ...closed(before, row, { series, made, id, period: row.period }),
     ...(isLate ? [{ what: 'late' as const, at: now(), ...of }] : []),
-    ...(before?.state === state
+    ...(before && isAlike(before, row)
       ? []
       : [
           {
@@ -118,15 +123,11 @@ function closed(
   return [{ what: closing ? 'closed' : 'reopened', at: now(), ...of, ...done }]
 }
 
-const linked = ({ chain, at, hash, key, kind, rule, content }: Link): Draft => ({
-  what: 'record',
-  at: now(),
-  ...(key !== undefined && { key }),
-  kind,
-  link: { chain, at, hash },
-  ...(rule !== undefined && { rule }),
-  ...(content !== undefined && { content: sha256(canonical(content)) }),
-})
+const linked = (link: Link): Draft => {
+  const { chain, at, hash, key, kind } = link
+  const of = { ...(key !== undefined && { key }), kind, link: { chain, at, hash } }
+  return { what: 'record', at: now(), ...of, sealed: sealOf(link) }
+}
 
 /** The entries of changes of the series. */
 function ofState(old: SeriesState, { ended, current, ledger }: SeriesState): Draft[] {

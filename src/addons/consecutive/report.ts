@@ -7,6 +7,7 @@ import type {
   NumberRow,
   Reopened,
 } from '../../device/series-store.js'
+import { dayIn } from './moment.js'
 import { type HeldSeries, heldSeries, type StoredSeries } from './numbers.js'
 import { aboveOf, dataOf, isOver, prefixIn, restOf, unmadeIn } from './ranges.js'
 import { nameOf } from './register.js'
@@ -102,14 +103,20 @@ export interface SeriesReport extends Partial<HeldSeries> {
 
 /** @param last the last number of the series that goes on */
 export function reportOf(
-  { state, numbers: rows, entries, ranges: given }: Omit<StoredSeries, 'links'>,
+  {
+    state,
+    numbers: rows,
+    entries,
+    ranges: given,
+    dayAt = dayIn(undefined),
+  }: Omit<StoredSeries, 'links'>,
   last = rows.findLast(({ letter }) => letter === state.current?.letter),
 ): SeriesReport[] {
   const settled = settlementsIn(entries)
   const listed = (letter: string, ranges: readonly NumberRange[], reason?: SeriesEnd) => {
     const of = rows.filter((row) => row.letter === letter)
     const doubtful = reason && doubtfulIn(reason)
-    const reported = reportedRanges(of, ranges)
+    const reported = reportedRanges(of, ranges, dayAt(new Date()))
     return {
       series: letter,
       numbers: of.map((row) => reportedNumber(row, settled.get(nameOf(row)), doubtful)),
@@ -121,7 +128,7 @@ export function reportOf(
   )
   const held = heldSeries(state, last)
   if (!held) return reports
-  const rest = given && restOf(given, aboveOf(state.current!, last, given))
+  const rest = given && restOf(given, aboveOf(state.current!, last, given), dayAt)
   return [...reports, { ...held, ...listed(held.series, given ?? []), ...rest }]
 }
 
@@ -129,6 +136,7 @@ export function reportOf(
 function reportedRanges(
   rows: readonly NumberRow[],
   given: readonly NumberRange[],
+  today: string,
 ): ReportedRange[] {
   const known = [...rows.flatMap(({ range }) => range ?? []), ...given]
   const ranges = new Map(known.map((range) => [`${range.prefix} ${range.from}`, range]))
@@ -142,7 +150,7 @@ function reportedRanges(
       const of = made.findLast(({ number }) => from <= number && number <= to)
       const left = unmadeIn(range, of?.number ?? 0)
       const isGiven = given.some((each) => each.from === from && each.prefix === range.prefix)
-      const isPast = left === 0 || last > to || isOver(range) || !isGiven
+      const isPast = left === 0 || last > to || isOver(range, today) || !isGiven
       return { ...range, left, ...(isPast && { isOver: true }) }
     })
 }

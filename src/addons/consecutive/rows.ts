@@ -3,7 +3,7 @@ import { HiloError } from '../../core/errors.js'
 import type { SeriesMark } from '../../core/wire.js'
 import type { Closing, NumberRange, NumberRow } from '../../device/series-store.js'
 import type { Sealed } from './links.js'
-import { aboveOf, type Progress, placeIn, type Ranges, rangesOf } from './ranges.js'
+import { aboveOf, type DayAt, type Progress, placeIn, type Ranges, rangesOf } from './ranges.js'
 
 /** Makes the id of a number. */
 export type FormatNumber = (
@@ -23,6 +23,7 @@ export interface Make {
   start?: number
   /** @returns one instant: when the number is made, its document's date, and its period */
   moment(now?: Date): Moment
+  dayAt: DayAt
   /** The person that takes it. */
   by?: string | undefined
   /** Which an authority gave: they are in the place of periods. */
@@ -82,7 +83,7 @@ export function newNumber(before: Before, make: Making): NumberRow {
   const last = before.last ?? lastOf(after)
   const list = ranges && rangesOf(ranges, given)
   const made = list
-    ? placeIn(list, aboveOf(before, last, list))
+    ? placeIn(list, aboveOf(before, last, list), make.dayAt(now))
     : placeAfter({ ...before, last }, make)
   const { period, number, range } = made
   const dateBefore = before.last?.date ?? before.last?.takenAt
@@ -164,7 +165,7 @@ export const FROM = {
   confirmed: ['open', 'refused'],
   cancelled: ['open'],
   voided: ['confirmed'],
-  refused: ['open', 'confirmed'],
+  refused: ['open', 'confirmed', 'refused'],
 }
 
 export type SettledState = 'confirmed' | 'cancelled' | 'voided' | 'refused'
@@ -176,12 +177,17 @@ export interface Why {
   ref?: string
 }
 
+/** Have these got one state, for one reason? */
+export const isAlike = (a: Partial<NumberRow>, b: Partial<NumberRow>): boolean =>
+  (['state', 'reason', 'by', 'ref'] as const).every((field) => a[field] === b[field])
+
 /**
  * The number in its new state; the same object where it has that already.
  * @throws HiloError `invalid-argument`
  */
 export function settledAs(row: NumberRow, state: SettledState, why: Why): NumberRow {
-  if (row.state === state) return row
+  // An authority may refuse a receipt twice, for two reasons.
+  if (row.state === state && (state !== 'refused' || isAlike(row, { ...why, state }))) return row
   // guard: H28 a number that was settled keeps its state
   if (!FROM[state].includes(row.state)) throw settledBefore(row)
   const { open, page, by, reason, ref, ...rest } = row

@@ -21,9 +21,11 @@ const turn = (word: number, by: number): number => (word >>> by) | (word << (32 
 /** @returns 64 hexadecimal digits, of the text's UTF-8 */
 export function sha256(text: string): string {
   // Not every place where tests of apps run has a TextEncoder.
-  const bytes = encodeURIComponent(text).match(/%..|[^%]/g) ?? []
+  const bytes = encodeURIComponent(text).replace(/%(..)/g, (_, hex) =>
+    String.fromCharCode(Number(`0x${hex}`)),
+  )
   const padded = new Uint8Array((((bytes.length + 8) >> 6) + 1) << 6)
-  padded.set(bytes.map((of) => (of[1] ? Number(`0x${of.slice(1)}`) : of.charCodeAt(0))))
+  for (let i = 0; i < bytes.length; i++) padded[i] = bytes.charCodeAt(i)
   padded[bytes.length] = 0x80
   const view = new DataView(padded.buffer)
   view.setUint32(padded.length - 8, bytes.length / (WORD / 8))
@@ -71,10 +73,16 @@ export function sha256(text: string): string {
   return Array.from(hash, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
-/** A value as JSON, its keys in the order of the alphabet: `jq -cS` writes the same. */
-export const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, each) =>
-    each && typeof each === 'object' && !Array.isArray(each)
-      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : each,
-  )
+/**
+ * A value as JSON, its keys in the order of the alphabet: `jq -cS` writes the same. (An object of
+ * JavaScript has keys such as `19` before all others, whatever order they were written in.)
+ */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((each) => canonical(each ?? null)).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields = Object.entries(value).filter(([, each]) => each !== undefined)
+  const written = fields
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`)
+  return `{${written.join()}}`
+}

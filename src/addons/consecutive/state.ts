@@ -179,15 +179,19 @@ export function checkInOf(
     id,
     last: last?.place ?? heard,
     ...(periods && { periods }),
-    ...linkOf(last),
-    ...(heard > 0 && { heard: { last: heard, ...linkOf(known) } }),
+    ...linked(last),
+    ...(heard > 0 && { heard: { last: heard, ...linked(known) } }),
   }
 }
 
-const linkOf = (row: NumberRow | undefined): { link?: SeriesLink } => {
-  const { at, hash } = row?.link ?? {}
-  return at !== undefined && LINK_HASH.test(hash!) ? { link: { at, hash: hash! } } : {}
+const linked = (row: NumberRow | undefined): { link?: SeriesLink } => {
+  const link = row?.link && linkOf(row.link)
+  return link ? { link } : {}
 }
+
+/** Undefined: its hash is of another form than the server takes. */
+export const linkOf = ({ at, hash }: SeriesLink): SeriesLink | undefined =>
+  LINK_HASH.test(hash) ? { at, hash } : undefined
 
 /** The series with the highest number of a prefix that gives way to another one. */
 export function withHighest(

@@ -134,12 +134,12 @@ describe('a chain', () => {
     expect(await receipts.verify()).toMatchObject({
       broken: [
         { chain: 'A', at: 2, id: 'A-000002', why: 'text' },
-        { chain: 'register', id: 'A-000002', why: 'changed', field: 'content' },
+        { chain: 'register', id: 'A-000002', why: 'changed', field: 'record' },
       ],
     })
     await rewrite(name, 2, (link) => ({ ...link, text: link.text.replace('5', '1') }))
     expect(await receipts.verify()).toMatchObject({
-      broken: [{ at: 2, why: 'hash' }, { field: 'content' }],
+      broken: [{ at: 2, why: 'hash' }, { field: 'record' }],
     })
     await rewrite(name, 3, (link) => ({ ...link, text: 'other' }))
     const after = openTill(shop, { name, series: { chain: plain } }).receipts
@@ -162,7 +162,7 @@ describe('a chain', () => {
       broken: [{ at: 3, why: 'known' }],
     })
     const { chain: _, ...withoutChain } = last
-    for (const known of [withoutChain, await receipts.verify(), 'x'] as never[])
+    for (const known of [withoutChain, await receipts.verify(), 'x', null] as never[])
       await expect(receipts.verify({ known })).rejects.toEqual(
         refusal('invalid-argument', '`known` is one link: { chain, at, hash }'),
       )

@@ -129,7 +129,7 @@ describe('the date of a document', () => {
       date: date.toISOString(),
       takenBy: 'anna',
     })
-    for (const wrong of [new Date(Number.NaN), '2027-01-01'])
+    for (const wrong of [new Date(Number.NaN), '2027-01-01', new Date('0027-01-01T00:00Z'), ''])
       await expect(receipts.next({ key: 'c', date: wrong as Date })).rejects.toEqual(
         refusal('invalid-argument', '`date` is a Date'),
       )
@@ -147,6 +147,20 @@ describe('the date of a document', () => {
       const made = await receipts.next({ key: `${back}`, date: new Date(time) })
       expect(made.isBack).toBe(isBack)
     }
+  })
+
+  test('stays what it was when the app goes on with its own', async () => {
+    const { hilo, receipts } = openTill(shop, { series: { timeZone: 'UTC', period: 'day' } })
+    await receipts.prepare()
+    hilo.goOffline()
+    const date = new Date('2027-02-27T12:00:00Z')
+    const made = []
+    for (const key of ['a', 'b', 'c']) {
+      made.push(receipts.next({ key, date }))
+      date.setUTCDate(date.getUTCDate() + 1)
+    }
+    const days = (await Promise.all(made)).map(({ period }) => period)
+    expect(days).toEqual(['2027-02-27', '2027-02-28', '2027-03-01'])
   })
 
   test('at midnight is one: number, period, record and report', async () => {
@@ -287,6 +301,11 @@ describe('a period that is closed', () => {
     await expect(receipts.closePeriod('2026', { reopen: true })).rejects.toEqual(
       refusal('invalid-argument', 'a reason'),
     )
+    const lost = [{ reason: 'a shop day' }, { reopen: true, reason: 'a mistake', sums: 1 }]
+    for (const options of lost)
+      await expect(receipts.closePeriod('2026', options)).rejects.toEqual(
+        refusal('invalid-argument', '`reopen`'),
+      )
     const reopened = { reason: 'the year is not over', by: 'anna' }
     await receipts.closePeriod('2026', { reopen: true, ...reopened })
     expect(await idsOf(receipts, 'c')).toEqual(['A-2026-000002'])
@@ -306,6 +325,16 @@ describe('a period that is closed', () => {
     expect(report!.numbers).toHaveLength(closing!.count)
     expect(report!.numbers.at(-1)!.id).toBe(closing!.last)
   })
+})
+
+test('a series without periods has none that could be closed', async () => {
+  const { receipts } = openTill(shop, {})
+  await idsOf(receipts, 'a')
+  for (const none of ['', '2027', 2027])
+    await expect(receipts.closePeriod(none as string)).rejects.toEqual(
+      refusal('invalid-argument', 'this is a period of the series that goes on'),
+    )
+  expect(await idsOf(receipts, 'b')).toEqual(['A-000002'])
 })
 
 describe('a series', () => {

@@ -142,6 +142,27 @@ inEachStore(() => {
     await expect(receipts.next({ key: 'b' })).rejects.toEqual(refusal('exhausted', 'ended on'))
   })
 
+  test('the last day of a range ends at midnight of the shop, not of the machine', async () => {
+    const till = (timeZone: string) => {
+      const { series } = options({ from: 1, to: 9, validUntil: '2027-06-30' })
+      const of = { series: timeZone.includes('Paulo') ? 'T1' : 'T2', timeZone }
+      return openTill(shop, { name: newName(), series: { ...series, ...of } }).receipts
+    }
+    clock('2027-07-01T02:59:59Z')
+    const late = till('America/Sao_Paulo')
+    expect(await idsOf(late, 'a')).toEqual(['T1-000001'])
+    expect(await currentOf(late)).toMatchObject({ left: 8, lasting: 0, validUntil: '2027-06-30' })
+    clock('2027-07-01T03:00:00Z')
+    const over = refusal('exhausted', 'the range 1 to 9 ended on 2027-06-30, with 8 numbers left')
+    await expect(late.next({ key: 'b' })).rejects.toEqual(over)
+    expect((await late.report())[0]).toMatchObject({ left: 0, ranges: [{ isOver: true }] })
+    clock('2027-06-30T18:29:59Z')
+    const early = till('Asia/Kolkata')
+    expect(await idsOf(early, 'a')).toEqual(['T2-000001'])
+    clock('2027-06-30T18:30:00Z')
+    await expect(early.next({ key: 'b' })).rejects.toEqual(over)
+  })
+
   test('of ranges that are taken by three pages at once each number is made once', async () => {
     clock('2027-06-01T09:00:00Z')
     const name = newName()

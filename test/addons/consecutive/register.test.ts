@@ -1,13 +1,14 @@
 /** The register: what happened to each number stays, in order, and no change of it goes unseen. */
 import { createHash } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { chain } from '../../../src/addons/consecutive/chain.js'
 import { exported } from '../../../src/addons/consecutive/chain-export.js'
 import { canonical, sha256 } from '../../../src/addons/consecutive/sha256.js'
 import type { Entry, NumberRow } from '../../../src/device/series-store.js'
 import { newName, openRaw, requested } from '../../support/idb.js'
 import { newShop, type Shop } from '../../support/shop.js'
-import { databaseOf, exportOf, idsOf, openTill } from './devices.js'
+import { audit } from './auditor.js'
+import { databaseOf, exportOf, idsOf, openTill, registry } from './devices.js'
 
 let shop: Shop
 
@@ -25,7 +26,7 @@ const byNode = (text: string) => createHash('sha256').update(text).digest('hex')
 /** Somebody changes what a till has stored. */
 async function change<T extends object>(
   name: string,
-  store: 'numbers' | 'entries' | 'series',
+  store: 'numbers' | 'entries' | 'series' | 'links',
   what: (all: T[]) => T | undefined,
   remove = false,
 ): Promise<void> {
@@ -39,6 +40,25 @@ async function change<T extends object>(
   db.close()
 }
 
+/** Somebody cuts off what came after an entry, with its numbers, so that the rest fits. */
+async function cutOff(name: string, after: number): Promise<void> {
+  const kept: Entry[] = []
+  await change<Entry>(name, 'entries', (all) => {
+    kept.push(...all)
+    return all[0]
+  })
+  for (const { place } of kept.slice(after))
+    await change<Entry>(name, 'entries', (all) => all.find((each) => each.place === place), true)
+  for (const { what, made } of kept.slice(after))
+    if (what === 'taken')
+      await change<NumberRow>(name, 'numbers', (all) => all.find((row) => row.place === made), true)
+  const { place, hash } = kept[after - 1]!
+  await change<{ current: { heard: number } }>(name, 'series', ([state]) => {
+    const { current, ...rest } = state!
+    return { ...rest, current: { ...current, heard: 1 }, tail: { place, hash } }
+  })
+}
+
 test.each([0, 1, 3, 55, 56, 63, 64, 65, 119, 120, 1000])('a hash of %i characters', (length) => {
   const text = Array.from({ length }, (_, i) => String.fromCodePoint(0x20 + ((i * 37) % 500))).join(
     '',
@@ -48,6 +68,10 @@ test.each([0, 1, 3, 55, 56, 63, 64, 65, 119, 120, 1000])('a hash of %i character
 
 test('a value is written the same, whatever the order of its keys', () => {
   expect(canonical({ b: [{ d: 1, c: null }], a: 'é' })).toBe('{"a":"é","b":[{"c":null,"d":1}]}')
+  // Sums by tax rate. An object has such keys in the order of their numbers.
+  expect(canonical({ b: 1, 7: { 5: 'x' }, 19: [undefined], c: undefined })).toBe(
+    '{"19":[null],"7":{"5":"x"},"b":1}',
+  )
 })
 
 describe('the register', () => {
@@ -155,6 +179,80 @@ describe('the register', () => {
     expect(broken).toContainEqual(expect.objectContaining({ chain: 'register', at: 4 }))
   })
 
+  type State = { current?: object; ended: object[]; ledger?: string }
+  const inCurrent = (field: object) => (state: State) => ({
+    ...state,
+    current: { ...state.current, ...field },
+  })
+
+  test.each<[field: string, what: (state: State) => State]>([
+    ['series', inCurrent({ letter: 'C' })],
+    ['series', ({ current, ...state }) => state],
+    ['ledger', (state) => ({ ...state, ledger: 'another' })],
+    ['after', inCurrent({ after: { last: 9, periods: [{ period: '', first: 1, last: 9 }] } })],
+    ['ranges', inCurrent({ ranges: [{ from: 1, to: 9000 }] })],
+    ['highest', inCurrent({ highest: { SETP: 7 } })],
+    ['closedAt', inCurrent({ closedAt: 0 })],
+    ['closing', inCurrent({ empty: { '2027': { closing: { count: 0, open: 0 } } } })],
+    ['ended', (state) => ({ ...state, ended: [{ ...state.ended[0], letter: 'C' }] })],
+    ['ended', (state) => ({ ...state, ended: [] })],
+  ])('a %s of the series that was changed afterwards is named', async (field, what) => {
+    const name = newName()
+    const { receipts } = openTill(shop, { name, series: { period: 'year', timeZone: 'UTC' } })
+    await idsOf(receipts, 'a')
+    const key = { database: 'default', collection: 'receipts', letter: 'A' }
+    await shop.ledger.closeSeries({ ...key, by: 'anna', reason: 'a test', at: Date.now() })
+    await idsOf(receipts, 'b')
+    await receipts.closePeriod(String(new Date().getUTCFullYear()))
+    await receipts.closePeriod('2020')
+    await shop.ledger.giveRange({ ...key, letter: 'B', range: { from: 2001, to: 3000 } })
+    await receipts.next({ key: 'c', date: new Date('2019-06-01T08:00:00Z') })
+    await expect.poll(async () => (await exportOf(receipts)).includes('"what":"ranges"')).toBe(true)
+    expect((await receipts.verify()).broken).toEqual([])
+    await change<State>(name, 'series', ([state]) => what(state!))
+    const named = { chain: 'register', at: expect.any(Number), why: 'changed', field }
+    expect((await receipts.verify()).broken).toContainEqual(named)
+  })
+
+  test.each<[field: string, at: number, other: object]>([
+    ['kind', 1, { kind: 'proforma' }],
+    ['time', 1, { time: '2026-01-01T08:00:00+00:00' }],
+    ['number', 1, { number: 7 }],
+    ['period', 1, { period: '2020' }],
+    ['data', 1, { data: 'x' }],
+    ['flags', 1, { flags: ['clock'] }],
+    ['kind', 2, { kind: 'event' }],
+    ['key', 2, { key: 'another' }],
+    ['time', 2, { time: '2026-01-01T08:00:00+00:00' }],
+    ['flags', 2, { flags: ['broken'] }],
+  ])('a %s of record %i that was changed afterwards is named', async (_, at, other) => {
+    const name = newName()
+    const text = ({ id, content }: { id?: string; content: unknown }, previous: string) =>
+      `${id};${content};${previous}`
+    const { receipts } = openTill(shop, { name, series: { chain: chain({ text }) } })
+    await idsOf(receipts, 'a')
+    await receipts.record({ key: 'void a', kind: 'cancellation' })
+    expect((await receipts.verify()).broken).toEqual([])
+    await change<object>(name, 'links', (all) => Object.assign(all[at - 1]!, other))
+    const named = { chain: 'register', why: 'changed', field: 'record' }
+    expect((await receipts.verify()).broken).toMatchObject([named])
+  })
+
+  test('a record that was added behind its back is named', async () => {
+    const name = newName()
+    const text = ({ at }: { at: number }, previous: string) => `${at};${previous}`
+    const { receipts } = openTill(shop, { name, series: { chain: chain({ text }) } })
+    await idsOf(receipts, 'a')
+    const last = (await receipts.verify()).chains[1]!.last!
+    const forged = { text: `2;${last.hash}`, previous: last.hash, hash: byNode(`2;${last.hash}`) }
+    await change<object>(name, 'links', ([link]) => {
+      const { id, number, series, ...of } = link as Record<string, unknown>
+      return { ...of, ...forged, at: 2, kind: 'event', key: 'forged' }
+    })
+    const named = { chain: 'register', at: 0, why: 'missing', field: 'record' }
+    expect((await receipts.verify()).broken).toEqual([named])
+  })
+
   test('an end that was cut off is named, and each of several breaks', async () => {
     const name = newName()
     const { receipts } = openTill(shop, { name })
@@ -179,6 +277,49 @@ describe('the register', () => {
     const later = { known: { ...known, at: 4 } }
     expect((await receipts.verify(later)).broken).toMatchObject([{ at: 4, why: 'missing' }])
   })
+})
+
+describe('what the server keeps of the register', () => {
+  test('is its last entry, so that an end which was cut off is named', async () => {
+    const name = newName()
+    const till = openTill(shop, { name })
+    await idsOf(till.receipts, 'a', 'b')
+    const { last } = (await till.receipts.verify()).chains[0]!
+    await expect.poll(registry).toMatchObject([{ last: 2, register: { at: 3, hash: last!.hash } }])
+    // What is told of nobody yet is not protected.
+    await till.receipts.settle('b', 'confirmed')
+    const { register } = (await registry())[0]!
+    const known = { chain: 'register', ...register! }
+    expect(await till.receipts.verify({ known })).toMatchObject({ broken: [] })
+    await till.hilo.close()
+    await cutOff(name, 2)
+    const after = openTill(shop, { name })
+    after.hilo.goOffline()
+    expect((await after.receipts.verify()).broken).toEqual([])
+    const named = [{ chain: 'register', at: 3, why: 'missing' }]
+    expect((await after.receipts.verify({ known })).broken).toEqual(named)
+    // It goes on, and tells a shorter register.
+    after.hilo.goOnline()
+    await idsOf(after.receipts, 'c')
+    await expect.poll(registry).toMatchObject([{ last: 2, register }])
+    const other = [{ ...named[0], why: 'known' }]
+    expect((await after.receipts.verify({ known })).broken).toMatchObject(other)
+  })
+})
+
+test('each refusal of an authority is an entry, also a second one for another reason', async () => {
+  const { receipts } = openTill(shop, {})
+  await idsOf(receipts, 'a')
+  const refuse = (reason: string) => receipts.settle('a', 'refused', { reason })
+  for (const reason of ['wrong tax number', 'wrong tax number', 'wrong date']) await refuse(reason)
+  await receipts.settle('a', 'confirmed')
+  const [report] = await receipts.report()
+  expect(report!.numbers[0]!.settled).toMatchObject([
+    { state: 'refused', reason: 'wrong tax number' },
+    { state: 'refused', reason: 'wrong date' },
+    { state: 'confirmed' },
+  ])
+  expect((await receipts.verify()).broken).toEqual([])
 })
 
 describe('a key', () => {
@@ -264,6 +405,41 @@ describe('an export', () => {
     expect(entries.map(({ what }) => what)).toEqual(['begun', 'taken', 'taken', 'settled'])
     await expect(exportOf(receipts, { form: 'xml' as never })).rejects.toEqual(refusal(/form is/))
   })
+
+  test('of a period has its own totals, not those of all', async () => {
+    const { receipts } = openTill(shop, { series: { period: 'year', timeZone: 'UTC' } })
+    for (const year of ['2026', '2027', '2027'])
+      await receipts.next({ key: crypto.randomUUID(), date: new Date(`${year}-06-01T08:00:00Z`) })
+    const lines = (await exportOf(receipts, { period: '2027' })).trim().split('\n')
+    expect(JSON.parse(lines.at(-1)!).totals).toMatchObject({ open: 2, holes: 0 })
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      count: 2,
+      series: [{ first: 'A-2027-000001', last: 'A-2027-000002' }],
+    })
+  })
+
+  test('is written also by a page without HTTPS, which has no crypto.subtle', async () => {
+    const { receipts } = openTill(shop, {})
+    await idsOf(receipts, 'a', 'b €')
+    const whole = crypto
+    const getRandomValues = whole.getRandomValues.bind(whole)
+    vi.stubGlobal('crypto', { getRandomValues })
+    const text = await exportOf(receipts)
+    vi.stubGlobal('crypto', whole)
+    expect(audit(text)).toEqual([])
+  })
+
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])(
+    'as a table has %j as a text, not as a formula',
+    async (reason) => {
+      const { receipts } = openTill(shop, {})
+      await idsOf(receipts, 'a')
+      await receipts.settle('a', 'cancelled', { reason, by: '12,5 "net"\nline 2' })
+      const table = await exportOf(receipts, { form: 'csv' })
+      expect(table).toContain(`"12,5 ""net""\nline 2","'${reason}",`)
+      expect((await exportOf(receipts)).includes(JSON.stringify(reason))).toBe(true)
+    },
+  )
 
   test('of 130,000 numbers has each of them', async () => {
     const count = 130_000
