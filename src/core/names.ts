@@ -26,9 +26,10 @@ export interface IdParts {
 }
 
 /** RavenDB keeps the counter of `orders` in the document `Raven/Hilo/orders`. */
-const DOCUMENT_PREFIX = 'Raven/Hilo/'
+export const HILO_DOCUMENT = 'Raven/Hilo/'
 /** In UTF-8. */
-const MAX_DOCUMENT_ID_BYTES = 512
+export const MAX_DOCUMENT_ID_BYTES = 512
+export const DEFAULT_SEPARATOR = '/'
 
 /** The databases that RavenDB and offline-hilo-server can have. */
 export const DATABASE_NAME = /^[\p{L}\p{N}._-]{1,128}$/u
@@ -162,9 +163,9 @@ export function checkTag(tag: unknown, separator: string): string {
         "another collection. Pass `name.normalize('NFC')`",
       tag,
     )
-  if (utf8Length(DOCUMENT_PREFIX + tag) > MAX_DOCUMENT_ID_BYTES)
+  if (utf8Length(HILO_DOCUMENT + tag) > MAX_DOCUMENT_ID_BYTES)
     throw invalid(
-      `a collection name has at most ${MAX_DOCUMENT_ID_BYTES - DOCUMENT_PREFIX.length} bytes ` +
+      `a collection name has at most ${MAX_DOCUMENT_ID_BYTES - HILO_DOCUMENT.length} bytes ` +
         'of UTF-8',
       `${tag.slice(0, 40)}…`,
     )

@@ -1,12 +1,13 @@
 /**
  * The options of `createHilo`, and their check. A wrong option is refused by name before anything
- * starts.
+ * starts. To add one, describe it in `HiloOptions` and give its rule in `CHECKS`.
  */
 import { HiloError } from '../core/errors.js'
 import { type GivenHeaders, plainHeaders } from '../core/headers.js'
 import { tryFormat } from '../core/id-format.js'
 import {
   DATABASE_NAME,
+  DEFAULT_SEPARATOR,
   type EntityClass,
   type IdParts,
   isSeparator,
@@ -91,9 +92,9 @@ export interface HiloOptions<Name extends string = string> {
    * Makes the id of a number, at once. Every number of a collection must get its own text, in every
    * page and at any time. `createHilo` tries it with the numbers 1 and 2 of each listed collection
    * and the server tag `'A'`, and refuses one that makes no text, an empty one, or the same for
-   * both; so does the first id of a page. Each id is another one than the one before. What numbers
-   * that are farther apart get, nobody compares. Default: `prefix + number + '-' + serverTag`, or
-   * `prefix + number` without a server tag.
+   * both; so does the first id of a page. Each id must differ from the one before; nobody compares
+   * ids that are farther apart. Default: `prefix + number + '-' + serverTag`, or `prefix + number`
+   * without a server tag.
    */
   formatId?: (number: number, parts: IdParts) => string
 }
@@ -102,7 +103,6 @@ export interface HiloOptions<Name extends string = string> {
 export type NamesOf<Name extends string> = [Name] extends [never] ? string : Name
 
 const DEFAULT_TIMEOUT_MS = 10_000
-const DEFAULT_SEPARATOR = '/'
 
 type Check = [rule: string, isRight: (value: never) => boolean]
 const text: Check = [

@@ -1,11 +1,10 @@
 /**
- * Reads what comes with a status of success. Guarantees that what somebody else answers, such as
- * the sign-in page of a hotel's network, is `no-hilo-server` whatever was asked: the device then
- * counts as offline.
+ * Reads answers with a status of success. Guarantees that an answer of somebody else, such as the
+ * HTML of a hotel's sign-in page, is always `no-hilo-server`: the device then counts as offline.
  */
 import { HiloError } from '../core/errors.js'
 
-/** What to check when something else than a HiLo server seems to be at the address. */
+/** A hint for when something else than a HiLo server seems to be at the address. */
 export const CHECK_ADDRESS =
   'Check that the server runs, that `url` is right, and that a proxy or dev server in front of ' +
   'it passes `/databases` on.'

@@ -1,7 +1,7 @@
 /**
  * Claims ranges over RavenDB's HiLo protocol, from offline-hilo-server or from a RavenDB. It passes
  * on the grant tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
- * answer becomes a range; any other answer becomes a `HiloError` that says what to do.
+ * answer becomes a range; any other answer becomes a `HiloError` that names a remedy.
  */
 import { HiloError } from '../core/errors.js'
 import { size } from '../core/range.js'

@@ -32,7 +32,7 @@ export interface DatabaseDescription<Schema extends DBSchema> {
   /** Each transaction is over all of them. */
   stores: StoreNames<Schema>[]
   create(db: IDBPDatabase<Schema>): void
-  /** A sentence for errors: what the failure means for the caller. `No id was handed out.` */
+  /** A sentence for errors: the effect of the failure on the caller. `No id was handed out.` */
   meaning: string
 }
 
@@ -72,9 +72,10 @@ export class Database<Schema extends DBSchema> {
   }
 
   /**
-   * What `work` returns, once the transaction is complete; on any failure the transaction is
-   * aborted. `work` makes its requests and commits. A page has one transaction at a time. So its
-   * deadline begins when it is the first of its page, and another tab waits for one at most.
+   * Resolves with the result of `work`, once the transaction is complete; on any failure the
+   * transaction is aborted. `work` makes its requests and commits. A page has one transaction at a
+   * time. So its deadline begins when it is the first of its page, and another tab waits for one at
+   * most.
    */
   transact<M extends 'readonly' | 'readwrite', T>(
     mode: M,
@@ -93,7 +94,7 @@ export class Database<Schema extends DBSchema> {
 
   /**
    * A connection may be dead, without a word, while a new one would work. So one that fails is
-   * dropped, and what it has surely not done is done once more.
+   * dropped, and a transaction that it surely did not run runs once more.
    */
   async #attempt<M extends 'readonly' | 'readwrite', T>(
     mode: M,
@@ -144,8 +145,8 @@ export class Database<Schema extends DBSchema> {
         tx.abort()
         return { error, isUndone: true }
       } catch {
-        // It is over, or commits. Who has waited in vain does not wait once more: the outcome is
-        // unknown then, which callers treat as a gap.
+        // It is over, or commits. A caller that waited in vain does not wait once more: the outcome
+        // is unknown then, and callers treat that as a gap.
         const isUndone = error !== this.#late && Boolean((await ended)?.isUndone)
         return { error, isUndone }
       }

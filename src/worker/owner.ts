@@ -219,7 +219,7 @@ const collectionOf = ([, database, prefix]: StoreKey) => ({
   separator: prefix.slice(-1),
 })
 
-/** @throws HiloError `invalid-argument`, and what the app's function throws */
+/** @throws HiloError `invalid-argument`, and any error of the app's function */
 async function headersOf(callbacks: OwnerCallbacks): Promise<Record<string, string>> {
   const answer = await callbacks.headers()
   if ('failure' in answer) throw fromFailure(answer.failure)

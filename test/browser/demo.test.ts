@@ -140,6 +140,8 @@ test.each(LOOKS)(
     await switchTo(page, 'offline')
     await page.click('#storm')
     await page.waitForSelector('#problem-title:text("Only")')
+    const shown = () => document.querySelector('#problem')!.getBoundingClientRect().top >= 0
+    expect(await page.evaluate(shown)).toBe(true)
     await look('too few ids')
     await page.click('#kill')
     await page.waitForSelector('#killed:text("numbers for orders")')

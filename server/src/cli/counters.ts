@@ -1,4 +1,4 @@
-/** What the commands `check` and `adopt` do with the counters that collections are bound to. */
+/** The commands `check` and `adopt`, for the counters that collections are bound to. */
 import {
   type Bindings,
   type Bound,
@@ -123,7 +123,7 @@ export interface Adoption {
   isApplied: boolean
 }
 
-/** Resolves with the statement that puts the counter above every id in use, and what it did. */
+/** Resolves with the statement that puts the counter above every id in use, and its effect. */
 export async function adopt(
   options: ServeOptions,
   { database, collection, from, isApplied }: Adoption,
@@ -151,7 +151,7 @@ export async function adopt(
         // A row that is missing is made by the statement.
         const problems = await shapeProblems(query, counter, true)
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
-        if (isApplied && isSequence(counter.place)) await lockSequence(query, counter.place)
+        if (isApplied && isSequence(counter.location)) await lockSequence(query, counter.location)
         const named = from === undefined ? [] : [idColumn(from)]
         const ids = [...(await findColumns(query, path, named)), ...counter.ids]
         const found = { ...bound, counter, description: descriptionOf(counter) }

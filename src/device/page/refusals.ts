@@ -1,4 +1,4 @@
-/** The errors of a page that has no id for a caller: each says what happened and what to do. */
+/** The errors of a page that has no id for a caller: each names the cause and a remedy. */
 import { HiloError } from '../../core/errors.js'
 
 /** @param left how many numbers the device has, too few for `count` */
