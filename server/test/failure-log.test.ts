@@ -1,6 +1,7 @@
 /** What the log says of failures: enough to act on, and not a line per request. */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { failureLog, UnknownToken } from '../src/http/log.js'
+import { toRefusal } from '../src/http/refusals.js'
 import { LedgerUnavailable } from '../src/index.js'
 import { UpstreamUnavailable } from '../src/ledger/errors.js'
 import { json, newHandler } from './handlers.js'
@@ -99,4 +100,15 @@ test('requests of an outage are logged once', async () => {
     expect((await ask('/healthz')).status).toBe(503)
   }
   expect(log.error).toHaveBeenCalledOnce()
+})
+
+test('a failure that nobody expected is logged, and answered without a word of it', () => {
+  const log = vi.fn()
+  const error = new TypeError('of a row')
+  expect(toRefusal(error, log)).toMatchObject({
+    status: 500,
+    type: 'System.Exception',
+    message: 'The server failed, and its log says why. The same request may be sent again.',
+  })
+  expect(log.mock.calls).toEqual([[error]])
 })

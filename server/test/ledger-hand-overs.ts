@@ -70,10 +70,13 @@ export function describeHandOvers(promise: Promises): void {
       // What it made of another period is told before the other one asks.
       await checkIn(lost.token, 131, [{ period: '2026', first: 121, last: 121 }])
       const second = await given({ device: 'Till 4' })
-      await checkIn(second.token, 140, [{ period: '2027', first: 11, last: 19 }])
+      await checkIn(second.token, 141, [
+        { period: '2027', first: 11, last: 19 },
+        { period: '2028', first: 1, last: 1 },
+      ])
       await handOver({ to: 'Till 5', period: '2027', last: 19, at: AT + 7 })
       const third = await given({ device: 'Till 5' })
-      await checkIn(third.token, 142, [{ period: '2027', first: 20, last: 21 }])
+      await checkIn(third.token, 143, [{ period: '2027', first: 20, last: 21 }])
       const makers = async (number: number, period: string) => {
         const asked = { database, collection: 'receipts', number, series: 't3', period }
         const [found] = (await ledger.explain(asked)).series
@@ -84,6 +87,7 @@ export function describeHandOvers(promise: Promises): void {
       expect(await makers(10, '2027')).toEqual(['Till 3'])
       expect(await makers(11, '2027')).toEqual(['Till 4'])
       expect(await makers(19, '2027')).toEqual(['Till 4'])
+      expect(await makers(1, '2028')).toEqual(['Till 4'])
       expect(await makers(20, '2027')).toEqual(['Till 5'])
       expect(await makers(22, '2027')).toEqual([])
       const [listed] = await ledger.series(database)
@@ -101,7 +105,10 @@ export function describeHandOvers(promise: Promises): void {
         {
           from: 'Till 4',
           to: 'Till 5',
-          numbers: [{ period: '2027', first: 11, last: 19 }],
+          numbers: [
+            { period: '2027', first: 11, last: 19 },
+            { period: '2028', first: 1, last: 1 },
+          ],
         },
       ])
       expect(listed!.handOvers[1]!.link).toBeUndefined()
@@ -164,6 +171,35 @@ export function describeHandOvers(promise: Promises): void {
     },
   )
 
+  promise(
+    'a claim of what was handed over is answered again to whom it was answered, and to nobody else',
+    async (bench) => {
+      const { claim, given, handOver } = await lostTill(bench)
+      await handOver()
+      const own = { id: newId(), device: 'Till 4', by: 'anna' }
+      const taken = await given(own)
+      for (const by of [undefined, 'berta'])
+        expect(await claim({ ...own, by })).toMatchObject({ refused: 'spent' })
+      expect(await given(own)).toEqual({ ...taken, isRepeat: true })
+    },
+  )
+
+  promise(
+    'in doubt is each number that a lost device has made above the stated one',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { token, checkIn, handOver } = await lostTill(bench)
+      await handOver()
+      for (const [last, doubtful] of [
+        [131, undefined],
+        [132, { from: 132, to: 132 }],
+      ] as const) {
+        await checkIn(token, last)
+        expect((await ledger.series(database))[0]!.doubtful).toEqual(doubtful)
+      }
+    },
+  )
+
   promise('a lower number than was heard is refused, with what was heard', async (bench) => {
     const { token, checkIn, tell, handOver } = await lostTill(bench)
     const lost = await tell(token, 131)
@@ -178,6 +214,8 @@ export function describeHandOvers(promise: Promises): void {
   promise('numbers that a copy has told of count as heard', async (bench) => {
     const { token, claim, tell, handOver } = await lostTill(bench)
     await tell(token, 5)
+    await claim({ device: '', ended: { letter: 'T3', token, from: 6, to: 6 } })
+    expect(await handOver({ last: 5 })).toEqual({ refused: 'heard', least: 6 })
     await claim({ device: '', ended: { letter: 'T3', token, from: 6, to: 9 } })
     expect(await handOver({ last: 8 })).toEqual({ refused: 'heard', least: 9 })
     expect(await handOver({ last: 9 })).toMatchObject({ last: 9 })

@@ -106,7 +106,7 @@ export function describeRanges(promise: Promises): void {
         letter: 'A',
       })
       expect(await checkIn(next)).toMatchObject({ ranges: [first, third, second] })
-      await tell(b, 3, [{ period: 'NEW:1-99', first: 1, last: 3 }])
+      const ofB = await tell(b, 3, [{ period: 'NEW:1-99', first: 1, last: 3 }])
       expect(await give('A', { from: 50, to: 60, prefix: 'NEW' })).toEqual({
         refused: 'heard',
         letter: 'B',
@@ -114,6 +114,14 @@ export function describeRanges(promise: Promises): void {
         to: 99,
       })
       expect(await give('B', { from: 1, to: 99, prefix: 'NEW' })).toMatchObject({ letter: 'B' })
+      // All of it was made, and what is below it would be lost.
+      const used = { from: 501, to: 510, prefix: 'OLD' }
+      await give('B', used)
+      await tell(ofB, 13, [{ period: 'OLD:501-510', first: 501, last: 510 }])
+      expect(await give('B', { ...used, from: 1, to: 500 })).toEqual({
+        refused: 'below',
+        last: 510,
+      })
       const over = { to: 'Till 4', last: 1_000, period: 'SETP:1-1000', ...DONE }
       expect(
         await ledger.handOverSeries({ ...RECEIPTS, database, letter: 'A', ...over }),

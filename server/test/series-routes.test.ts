@@ -145,9 +145,14 @@ testHere('a series that was handed over goes on; the lost device hears of it', a
     last: 4,
     handedOver,
   })
+  const listed = { series: 'A', device: 'Till 4', last: 6 }
+  const taken = { ...handedOver, taken: true }
   expect((await ask(SERIES)).body.series).toMatchObject([
-    { series: 'A', device: 'Till 4', last: 6, handedOver: { ...handedOver, taken: true } },
+    { ...listed, handedOver: taken, handOvers: [taken] },
   ])
+  const range = { from: 1001, to: 2000 }
+  await ledger.giveRange({ ...key, range })
+  expect((await ask(SERIES)).body.series).toMatchObject([{ ...listed, ranges: [range] }])
   const path = '/databases/Shop/hilo/explain?tag=receipts&number=7'
   expect((await ask(path)).body.text).toContain(
     'anna handed the series over to Till 4 1970-01-01T00:00:00.000Z, after number 6 of Till 3',

@@ -107,7 +107,7 @@ export function statusOf(page: Counted, isOnline: boolean): CollectionStatus {
   const free = (view?.free ?? 0) + offered
   const available = free + queue.held + (page.onTheWay ?? 0)
   const reserve = view?.reserve ?? target.reserve
-  const isClaiming = view?.isClaiming ?? isAsked
+  const isClaiming = view ? view.isClaiming : isAsked && !failure
   return {
     available,
     leased: queue.held,

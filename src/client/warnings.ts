@@ -50,8 +50,8 @@ function inMemory(): string {
     ? 'there is no page here, so this seems to be a server. Call `createHilo` in the browser ' +
       'only, or give it a `store`'
     : indexedDB
-      ? 'IndexedDB did not open: this site may not store anything (a private window, a setting), ' +
-        'the disk is full, or another tab holds it up'
+      ? 'IndexedDB did not open: storing is forbidden here (a private window), the disk is full, ' +
+        'another tab holds it up, or the app has a database of that `name`'
       : 'there is no IndexedDB here. In a test, use `createTestHilo` of offline-hilo/testing'
   return `ids are in memory, and gone with it, because ${why}. See docs/guide.md#storage.`
 }

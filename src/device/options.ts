@@ -135,12 +135,10 @@ export function isPlain(value: unknown): value is object {
   const prototype = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
-const plain: Check = ['a plain object', isPlain]
-
 const CHECKS: Record<keyof HiloOptions, Check> = {
   url: ['a string', (value: unknown) => typeof value === 'string'],
   database: text,
-  collections: plain,
+  collections: ['an object with a key for each, as in { orders: {} }', isPlain],
   device: deviceName,
   reserve: count,
   name: text,
@@ -196,7 +194,7 @@ export type CheckedOptions = HiloOptions &
 export function checkOptions(options: HiloOptions, base: string | undefined): CheckedOptions {
   check('options', options, CHECKS)
   for (const [name, each] of Object.entries(options.collections ?? {}))
-    check(`collections.${name}`, each, { reserve: count })
+    if (each !== undefined) check(`collections.${name}`, each, { reserve: count })
   if (options.database !== undefined) checkDatabase(options.database, options)
   const { formatId, collections = {}, identityPartsSeparator = DEFAULT_SEPARATOR } = options
   // guard: H38 a form is tried before anything starts
@@ -320,8 +318,8 @@ export function checkKeys(name: string, value: unknown, known: readonly string[]
       const [near] = [0, 1, 2].flatMap((changes) =>
         known.filter((each) => isNear(each.toLowerCase(), key.toLowerCase(), changes)),
       )
-      const rule = near ? `\`${near}\`` : `one of ${known.join(', ')}`
-      throw invalid(`${name}.${key}`, rule, key)
+      const advice = near ? `Did you mean \`${near}\`?` : `There are ${known.join(', ')}.`
+      throw nothingDone(`there is no \`${name}.${key}\`. ${advice}`)
     }
 }
 
@@ -341,11 +339,11 @@ function invalid(name: string, rule: string, value: unknown): HiloError {
   const shown =
     typeof value === 'string'
       ? JSON.stringify(value)
-      : typeof value === 'object'
+      : typeof value === 'object' && value
         ? Object.prototype.toString.call(value)
         : String(value)
-  return new HiloError(
-    'invalid-argument',
-    `offline-hilo did nothing: \`${name}\` has to be ${rule}; this is ${shown}.`,
-  )
+  return nothingDone(`\`${name}\` has to be ${rule}; this is ${shown}.`)
 }
+
+const nothingDone = (why: string): HiloError =>
+  new HiloError('invalid-argument', `offline-hilo did nothing: ${why}`)

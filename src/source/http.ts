@@ -22,7 +22,7 @@ const LONGEST_WAIT_OF_STRANGERS_MS = 60_000
 
 const SIGN_IN = 'If that is a sign-in page, the user has to sign in again.'
 
-const ASKED_AGAIN = 'It is asked again later.'
+export const ASKED_AGAIN = 'It is asked again later.'
 
 /**
  * Requests to a server.
@@ -75,7 +75,8 @@ export async function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
   meaning = ASKED_AGAIN,
 ): Promise<T> {
-  const signal = AbortSignal.timeout(timeout)
+  // Node takes whole numbers only.
+  const signal = AbortSignal.timeout(Math.trunc(timeout))
   try {
     return await orAborted(signal, work(signal))
   } catch (cause) {
@@ -86,7 +87,7 @@ export async function within<T>(
       ? `did not answer within ${timeout} ms.`
       : isOfApp
         ? `failed: ${(cause as Error)?.message ?? cause}.`
-        : `could not be reached.${crossOriginAdvice(callee)}`
+        : `could not be reached${crossOriginAdvice(callee)}.`
     throw new HiloError('server-unreachable', `${callee} ${why} ${meaning}`, {
       cause,
       // This caller has waited for the whole timeout. For as long again, other calls fail at once.
@@ -121,10 +122,7 @@ export const granted = (work: Promise<GrantedRange>): Promise<SourceAnswer> =>
 function crossOriginAdvice(url: string): string {
   const origin = globalThis.location?.origin
   if (origin === undefined || new URL(url).origin === origin) return ''
-  return (
-    ` If it runs, check that it allows this origin (CORS): \`cors.origins\` of ` +
-    `offline-hilo-server has to list ${origin}, or a proxy on ${origin} has to pass requests on.`
-  )
+  return `, or does not allow ${origin} (CORS, \`cors.origins\`)`
 }
 
 /**
@@ -167,7 +165,7 @@ function noHiloServer(
   const { status } = response
   return new HiloError(
     status > 501 ? 'server-unreachable' : 'no-hilo-server',
-    `${url} answered ${status}${reason(body)}, and not as a HiLo server does. ` +
+    `${url} answered ${status}${reason(body)}, but not as a HiLo server. ` +
       `${response.redirected ? SIGN_IN : CHECK_ADDRESS} ${meaning}`,
     // guard: H33 nobody but a HiLo server stops this device for long
     { ...paused(response, LONGEST_WAIT_OF_STRANGERS_MS), status, noAnswer: true },

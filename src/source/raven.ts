@@ -159,7 +159,7 @@ function toGrant(
 ): GrantedRange {
   const { Prefix, Low, High, ServerTag, Token } = answer
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
-    throw noHiloAnswer(url, 'Prefix, Low or High is missing', body)
+    throw noHiloAnswer(url, 'it has no Prefix, Low or High', body)
   // guard: H37 an answer for another tag is no answer
   if (!Prefix.startsWith(collection + separator)) throw ofAnotherClaim(url, body)
   // guard: H15 no range above 2^53−1 is taken
@@ -220,6 +220,7 @@ function checkReturned(body: string, url: string): void {
 const ofAnotherClaim = (url: string, body: string): HiloError =>
   noHiloAnswer(
     url,
-    'it answers another claim; a cache in front of it seems to ignore the query of addresses',
+    'it answers another claim',
     body,
+    'A cache in front of it seems to ignore the query of addresses: exempt `/databases` from it.',
   )

@@ -176,7 +176,7 @@ export class Database<Schema extends DBSchema> {
       this.#db = undefined
       // It may succeed later, when nobody would close it.
       opening.then((db) => db.close()).catch(() => {})
-      if ((error as Error).name === 'VersionError') throw outdated()
+      if ((error as Error).name === 'VersionError') throw outdated(this.#description.name)
       throw error instanceof HiloError ? error : this.#failed('it did not open', error)
     }
   }
@@ -190,7 +190,7 @@ export class Database<Schema extends DBSchema> {
       // at once (H17).
       blocking: (_current, newVersion, event) => {
         // guard: H17 a page of an older version stops when the storage is upgraded
-        if (newVersion !== null) this.#end = outdated()
+        if (newVersion !== null) this.#end = outdated(name)
         ;(event.target as IDBDatabase).close()
       },
     })
@@ -207,12 +207,16 @@ export class Database<Schema extends DBSchema> {
   }
 
   #failed(what: string, cause?: unknown, retryAfter?: number): HiloError {
-    return new HiloError(
-      'storage-failed',
-      `IndexedDB failed: ${what}. ${this.#description.meaning} Try again; if it persists, close ` +
-        `this site's other tabs or free some disk space.`,
-      { cause, ...(retryAfter && { retryAfter }) },
-    )
+    const { name, meaning } = this.#description
+    // It opens, and has other stores.
+    const isForeign = (cause as Error | undefined)?.name === 'NotFoundError'
+    const advice = isForeign
+      ? `'${name}' is a database of the app itself: pass another \`name\`.`
+      : "Try again; if it persists, close this site's other tabs or free some disk space."
+    return new HiloError('storage-failed', `IndexedDB failed: ${what}. ${meaning} ${advice}`, {
+      cause,
+      ...(retryAfter && { retryAfter }),
+    })
   }
 }
 
@@ -241,10 +245,9 @@ function throwIfFailed(failure: Failure | undefined): void {
   if (failure) throw failure.error
 }
 
-function outdated(): HiloError {
-  return new HiloError(
+const outdated = (name: string): HiloError =>
+  new HiloError(
     'outdated',
-    'A newer version of offline-hilo in another tab has upgraded the storage. This page issues ' +
-      'no more ids; reload it.',
+    `A newer version of offline-hilo has upgraded the database '${name}'. This page issues no ` +
+      'more ids; reload it. If the app itself has that database, pass another `name`.',
   )
-}

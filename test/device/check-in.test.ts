@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import {
   applyCheckIn,
   applyShown,
+  asksFirst,
   beginCheckIn,
   claimsFirst,
   isCheckInDue,
@@ -301,6 +302,18 @@ describe('a claim', () => {
     const granted = addGrant(state, 'c1', { range: range(51, 82, { token: 't4' }) }, 0)
     expect(granted.ranges).toEqual([range(51, 82, { token: 't4' })])
   })
+})
+
+test('a device that starts asks first where it holds a token of which it was not answered', () => {
+  const held = (token?: string): DeviceState => ({
+    ...emptyState(),
+    ranges: [range(1, 9, token === undefined ? {} : { token })],
+    answered: 'k1',
+  })
+  expect(asksFirst(held('t1'))).toBe(true)
+  expect(asksFirst(held('t1'), 'k0')).toBe(true)
+  expect(asksFirst(held('t1'), 'k1')).toBe(false)
+  expect(asksFirst(held())).toBe(false)
 })
 
 test('a claim of before waits for the check-in where a page may have given back', () => {

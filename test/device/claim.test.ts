@@ -105,6 +105,19 @@ describe('a grant', () => {
     expect(addGrant(claimed, 'c1', granted, 0).ranges).toEqual([granted.range])
   })
 
+  test.each([
+    ['of a node that has granted nothing yet is added', ['A'], 'B', true],
+    ['of the only node that has granted is dropped', ['A'], 'A', false],
+    ['of the first of two nodes is dropped', ['A', 'B'], 'A', false],
+    ['of the second of two nodes is dropped', ['A', 'B'], 'B', false],
+    ['of a third node is dropped: two are remembered', ['A', 'B'], 'C', false],
+  ])('without a token, below what was issued, %s', (_, tags, serverTag, isAdded) => {
+    const nodes = tags.map((tag) => `orders/…-${tag}`)
+    const state = { ...claimed, issued: 32, nodes }
+    const added = addGrant(state, 'c1', { range: range(1, 32, { serverTag }) }, 0)
+    expect(added.ranges).toHaveLength(isAdded ? 1 : 0)
+  })
+
   test.each<[string, Partial<DeviceState>]>([
     ['free', { ranges: [range(20, 40)] }],
     ['leased', { leases: [{ id: 'L', page: 'page', range: range(32, 40) }] }],

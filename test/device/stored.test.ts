@@ -139,6 +139,15 @@ describe('a stored record', () => {
     ['checkIn', { id: 'k' }],
     ['grants', ['t', 1]],
     ['checkedIn', 'yesterday'],
+    ['declared', [{ reserve: -1, day: 1 }]],
+    ['declared', [{ reserve: 1, day: '1' }]],
+    ['answered', 7],
+    ['isUnheard', false],
+    ['ledgers', { A: 7 }],
+    ['stopped', { of: 'k', by: 'l', tag: 'A', at: 1, numbers: -1 }],
+    ['followed', { of: 'k', by: 'l', at: 1, numbers: 1 }],
+    ['former', 'a ledger'],
+    ['former', [7]],
   ])('whose %s were edited into %j is refused', (field, value) => {
     expect(refused({ ...sound, [field]: value })).toContain('wrong type')
   })

@@ -12,6 +12,8 @@ export interface StorageApi {
 export class LocalStorage {
   /** What a page sees. Its own enumerable properties are its keys, as in a browser. */
   readonly api: StorageApi
+  /** Nothing more goes into it. */
+  isFull = false
   readonly #items: Record<string, string>
   readonly #now: () => number
   readonly #kept: LocalStorage | undefined
@@ -23,7 +25,10 @@ export class LocalStorage {
     this.#kept = kept
     this.#items = Object.create({
       getItem: (key: string) => (Object.hasOwn(this.#items, key) ? this.#items[key]! : null),
-      setItem: (key: string, value: string) => this.#write(key, value),
+      setItem: (key: string, value: string) => {
+        if (this.isFull) throw new DOMException('It is full.', 'QuotaExceededError')
+        this.#write(key, value)
+      },
       removeItem: (key: string) => this.#write(key, undefined),
     })
     this.api = this.#items as unknown as StorageApi

@@ -28,6 +28,7 @@ const EXPECTED_HITS = [
   'cached page evicted',
   'page crashed',
   'browser killed',
+  'localStorage full',
   'localStorage writes lost',
   'power cut',
   'relaxed commits lost',

@@ -15,6 +15,7 @@ import {
   workerLostOffline,
 } from './device-edges.js'
 import { drop } from './drop.js'
+import { fullLocalStorage } from './full-local-storage.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
 import { oneWay } from './one-way.js'
 import type { Profile } from './profile.js'
@@ -42,6 +43,7 @@ const WORDS = {
   'clock-with-disk': clockWithDisk,
   'dead-connection': deadConnection,
   drop,
+  'full-local-storage': fullLocalStorage,
   'late-storage': lateStorage,
   'ledger-anew': ledgerAnew,
   'one-way': oneWay,

@@ -296,14 +296,14 @@ class CountingStore extends DiskStore {
 }
 
 describe('a claim for an exchange', () => {
-  test('leases the page its numbers in the transaction that stores the grant', async () => {
+  test.each([1, 10])('leases the page its %i in the step that stores the grant', async (want) => {
     const store = new CountingStore()
     const { owner } = ownerIn(new FakeWorld({ store }))
     await lease(owner, 0)
     store.changes = 0
-    const { leases, view } = must(await owner.claim(target, 10, exchangeOf({ want: 10 })))
-    expect(leases).toMatchObject([{ range: { from: 1, to: 10 } }])
-    expect(view.free).toBe(22)
+    const { leases, view } = must(await owner.claim(target, want, exchangeOf({ want })))
+    expect(leases).toMatchObject([{ range: { from: 1, to: want } }])
+    expect(view.free).toBe(32 - want)
     // One stores the claim, the other its answer and the lease.
     expect(store.changes).toBe(2)
   })
@@ -504,6 +504,16 @@ describe('a claim that failed', () => {
     owner.retryNow()
     await flush()
     expect((await world.stored()).ranges).toHaveLength(1)
+    expect(world.waits).toEqual([])
+  })
+
+  test('plans nothing any more once somebody else has asked, and was answered', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(unreachable())
+    const { owner } = ownerIn(world)
+    await owner.claim(target, 1)
+    world.source.onClaim = () => {}
+    must(await owner.claim(target, 1))
     expect(world.waits).toEqual([])
   })
 

@@ -265,6 +265,39 @@ describe('release', () => {
     expect(await world.stored()).toMatchObject({ ranges: [range(1, 10)], offers: [] })
   })
 
+  test('says so where the storage does not take back what was not sent', async () => {
+    const world = await holding(new FakeSource(false), range(1, 10), range(20, 30))
+    const { update } = world.store
+    world.source.onGiveBack = () => {
+      world.store.update = async () => {
+        world.store.update = update
+        throw new HiloError('storage-failed', 'Full.')
+      }
+      throw unreachable()
+    }
+    expect(failureOf(await release(ownerIn(world).owner)).code).toBe('storage-failed')
+  })
+
+  test('under way keeps a check-in waiting, which would void the tokens that it sent', async () => {
+    const world = new FakeWorld()
+    const { owner } = ownerIn(world)
+    must(await owner.claim(target, 1))
+    let end = () => {}
+    world.source.onGiveBack = () =>
+      new Promise<void>((resolve) => {
+        end = resolve
+      })
+    const released = release(owner)
+    await flush()
+    expect(world.source.returns).toHaveLength(1)
+    await lease(owner, 0)
+    owner.retryNow()
+    await flush()
+    expect(world.source.checkIns).toEqual([])
+    end()
+    must(await released)
+  })
+
   test('of 250 collections is three requests, and one that asks for the server', async () => {
     const { world, owner, targets, reached } = await manyCollections(250)
     world.source.onGiveBack = async ({ prefix }) => {
@@ -510,6 +543,18 @@ describe('storage', () => {
     owner.retryNow()
     await flush()
     expect(views.at(-1)?.storage).toBe('persistent')
+  })
+
+  test('of which the browser never says how it is kept holds nothing up', async () => {
+    const world = new FakeWorld()
+    world.storageKind = () => new Promise(() => {})
+    const { owner } = ownerIn(world)
+    world.source.onClaim = fail(unreachable())
+    failureOf(await owner.claim(target, 1))
+    owner.retryNow()
+    await flush()
+    expect(world.source.claims).toHaveLength(2)
+    await owner.close()
   })
 
   test('that is outdated fails every call with that code', async () => {

@@ -176,9 +176,9 @@ export function takeFrom(
   free: readonly Span[],
   count: number,
 ): { span: Span; rest: Span[] } | undefined {
-  let at = -1
+  let at = 0
   for (const [i, span] of free.entries()) {
-    if (at < 0 || length(span) > length(free[at]!)) at = i
+    if (length(span) > length(free[at]!)) at = i
     if (length(span) >= count) break
   }
   const found = free[at]

@@ -115,7 +115,7 @@ function likeness(a: string, b: string): number {
   const [first, second] = [a, b].map((name) => [
     ...name.toLowerCase().replace(/^hilo_|[^a-z\d]/g, ''),
   ])
-  let before = Array<number>(second!.length + 1).fill(0)
+  let before = [0, ...second!.map(() => 0)]
   for (const letter of first!) {
     const row = [0]
     for (const [i, other] of second!.entries())

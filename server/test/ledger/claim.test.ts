@@ -132,6 +132,15 @@ describe('of a collection that the ledger counts', () => {
     expect(changes.collections).toMatchObject([{ max: 64, forgotten: 32 }])
   })
 
+  test('the number after max is granted, unless it was forgotten', () => {
+    const granting = (forgotten: number) => () => {
+      const rows = rowsOf({ collections: [collectionOf({ max: 10, highWater: 40, forgotten })] })
+      return grant(rows, [claimOf({ count: 1 })]).answer.map(spanOf)
+    }
+    expect(granting(10)()).toEqual([[11, 11]])
+    expect(granting(11)).toThrow("raise-floor shop 'orders' 11")
+  })
+
   test('a refused claim saves nothing, and the others are granted', () => {
     const rows = rowsOf({ collections: [collectionOf()] })
     const claims = [claimOf({ lastMax: 1_001 }), claimOf({ ...ORDERS, collection: 'none' })]

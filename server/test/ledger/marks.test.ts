@@ -25,6 +25,11 @@ describe('a write', () => {
     expect(changes.collections).toMatchObject([{ max: 70, highWater: 100, version: 5 }])
   })
 
+  test('moves max as far as a jump may go', () => {
+    const rows = rowsOf({ collections: [collection] })
+    expect(writeMarks(rows, [write(1_064)], contextOf()).answer).toMatchObject([{ max: 1_064 }])
+  })
+
   test('goes down to what a grant holds at most', () => {
     const rows = rowsOf({ collections: [collection], held: 50 })
     expect(writeMarks(rows, [write(5)], contextOf()).answer).toEqual([{ max: 50, version: 4 }])
@@ -70,7 +75,7 @@ describe('a floor', () => {
   })
 
   test('never goes down, nor does max', () => {
-    const raised = rowsOf({ collections: [{ ...collection, floor: 50 }] })
+    const raised = rowsOf({ collections: [{ ...collection, floor: 50 }], held: 64 })
     expect(raiseFloor(raised, floor(15), new Map())).toMatchObject({
       answer: 64,
       changes: { collections: [{ max: 64, floor: 50, free: [[16, 20]] }] },

@@ -2,8 +2,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  cutOut,
   EMPTY_LINE,
   join,
+  move,
   type NumberLine,
   raise,
   release,
@@ -71,6 +73,65 @@ test('no number is held twice, and what is free was given back and is above the 
     }),
     { numRuns: 500 },
   )
+})
+
+describe('of the numbers that may be granted', () => {
+  const LAST = 20
+  const RUNS = { numRuns: 500 }
+  const number = fc.integer({ min: 1, max: 14 })
+  const line = fc
+    .record({ held: fc.uniqueArray(number, { maxLength: 9 }), floor: fc.nat(4) })
+    .map(({ held, floor }): NumberLine => {
+      const max = Math.max(floor, ...held)
+      const free = numbers([floor + 1, max]).filter((n) => !held.includes(n))
+      const spans = free.map((n): Span => [n, n])
+      return { max, highWater: LAST, floor, free: join([], spans), fresh: [] }
+    })
+  const freeIn = ({ free }: NumberLine) => free.flatMap(numbers)
+  const grantable = (line: NumberLine) => [...freeIn(line), ...numbers([line.max + 1, LAST])]
+
+  test('those that are cut out are none, and all others stay', () => {
+    fc.assert(
+      fc.property(line, number, fc.nat(4), (line, low, more) => {
+        const high = low + more
+        const isOther = (n: number) => n < low || n > high
+        const cut = cutOut(line, low, high, true)
+        expectSound(cut)
+        expect(grantable(cut)).toEqual(grantable(line).filter(isOther))
+        // Where another authority counts, nothing above is free.
+        const bound = cutOut(line, low, high, false)
+        expect(freeIn(bound)).toEqual(freeIn(line).filter(isOther))
+        expect(bound.max).toBe(Math.max(line.max, high))
+      }),
+      RUNS,
+    )
+  })
+
+  test('those above a max that is set are some, of those below it the free ones', () => {
+    fc.assert(
+      fc.property(line, number, number, (line, max, held) => {
+        const moved = Math.max(max, held, line.floor)
+        const after = move(line, max, held)
+        expectSound(after)
+        expect(grantable(after)).toEqual([
+          ...freeIn(line).filter((n) => n <= moved),
+          ...numbers([moved + 1, LAST]),
+        ])
+      }),
+      RUNS,
+    )
+  })
+
+  test('those above a floor that is raised stay', () => {
+    fc.assert(
+      fc.property(line, number, (line, floor) => {
+        const raised = raise(line, floor)
+        expectSound(raised)
+        expect(grantable(raised)).toEqual(grantable(line).filter((n) => n > floor))
+      }),
+      RUNS,
+    )
+  })
 })
 
 describe('joining', () => {

@@ -4,7 +4,9 @@
  */
 import { expect, test, vi } from 'vitest'
 import { createLedger } from '../../src/ledger/create-ledger.js'
+import type { ClaimOutcome, Grant } from '../../src/ledger/ledger.js'
 import { prune } from '../../src/ledger/prune.js'
+import type { GrantRow } from '../../src/ledger/rows.js'
 import { AT, LIMITS, newId } from '../ledger-bench.js'
 import { describeLedger } from '../ledger-contract.js'
 import { MemoryStore } from './memory-store.js'
@@ -80,10 +82,65 @@ test('what a person does with a series reads few rows, however many series there
   expect(read).toEqual([1, 20, 20, 10, 1, 2, 1, 1])
 })
 
+test('a series has a hundred ranges, and no more', async () => {
+  const { ledger, claim } = receipts()
+  await claim()
+  const give = (n: number) =>
+    ledger.giveRange({ ...RECEIPTS, letter: 'A', range: { from: n, to: n } })
+  for (let n = 1; n <= 100; n++) expect(await give(n)).toMatchObject({ letter: 'A' })
+  expect(await give(101)).toEqual({ refused: 'crowded' })
+})
+
 test('a grant of which the server has heard since it was found to be old is not forgotten', () => {
   const old = { settledBefore: 5, heardBefore: 5 }
   const heardAt = (time: number) =>
     rowsOf({ grants: [grantOf({ heardAt: time })], collections: [collectionOf()] })
   expect(prune(heardAt(4), old).answer).toBe(1)
   expect(prune(heardAt(5), old).answer).toBe(0)
+})
+
+test.each<[string, Partial<GrantRow>, number, number]>([
+  ['with numbers keeps max above them', { claim: null }, 32, 0],
+  ['of which nothing is left keeps no max up', { claim: null, low: 33 }, 0, 0],
+  ['that was claimed with an id may come back', {}, 32, 1],
+  ['that was checked in may come back', { claim: null, tokenVersion: 1 }, 32, 1],
+])('a forgotten grant %s', (_, change, forgotten, tombstones) => {
+  const rows = rowsOf({ grants: [grantOf(change)], collections: [collectionOf({ max: 64 })] })
+  const { changes } = prune(rows, { settledBefore: 1, heardBefore: 1 })
+  expect(changes.collections).toMatchObject([{ forgotten }])
+  expect(changes.tombstones).toHaveLength(tombstones)
+})
+
+test('what is free, and what may come back, is held here, by each of its numbers', async () => {
+  const { ledger } = receipts()
+  const key = { database: 'shop', collection: 'orders' }
+  const claim = { ...key, count: 32, lastMax: 0, serverTag: 'A', at: AT }
+  for (let i = 0; i < 3; i++) await ledger.claim([{ ...claim, id: newId() }])
+  await ledger.raiseFloor({ ...key, floor: 200 })
+  const low = await ledger.claim([{ ...claim, id: newId() }])
+  await ledger.claim([{ ...claim, id: newId() }])
+  const { token } = (low[0] as Extract<ClaimOutcome, { grant: Grant }>).grant
+  await ledger.giveBack({ ...key, end: 232, last: 210, token, at: AT })
+  for (const [from, to, isHeld] of [
+    [97, 200, false],
+    [210, 210, true],
+    [211, 211, true],
+    [232, 232, true],
+    [264, 264, true],
+    [265, 300, false],
+  ] as const)
+    expect(await ledger.holds(key, from, to), `${from}`).toBe(isHeld)
+})
+
+test('a series that two servers note at once is noted once', async () => {
+  const { store, ledger } = receipts()
+  const note = () => ledger.noteSeries({ ...RECEIPTS, letter: 'T3', at: AT })
+  const { change } = store
+  const meanwhile = vi.spyOn(store, 'change').mockImplementationOnce(async (transaction) => {
+    meanwhile.mockRestore()
+    await note()
+    return change(transaction)
+  })
+  expect(await note()).toMatchObject({ letter: 'T3' })
+  expect(await ledger.series('shop')).toHaveLength(1)
 })

@@ -1,8 +1,12 @@
 /** Series as pure steps: what they answer, and which rows they change. */
 import { expect, test } from 'vitest'
 import { toLetter, toPlace } from '../../../src/core/series-letters.js'
+import { handOver } from '../../src/ledger/hand-over.js'
+import { withTold } from '../../src/ledger/heard.js'
+import type { SeriesPlace } from '../../src/ledger/ledger.js'
 import type { SeriesRow } from '../../src/ledger/rows.js'
 import { checkInSeries, claimSeries } from '../../src/ledger/series.js'
+import { readPage } from '../../src/ledger/series-pages.js'
 import { closeSeries } from '../../src/ledger/series-register.js'
 import { collectionOf, contextOf, grantId, grantOf, rowsOf, TOKENS } from './steps.js'
 
@@ -110,4 +114,54 @@ test('a series is closed once, and none where there is none', () => {
     changes: {},
   })
   expect(closeSeries(rowsOf({}), closing)).toEqual({ answer: undefined, changes: {} })
+})
+
+test('the newest thousand periods are kept, and a series with so many is not handed over', () => {
+  const of = (count: number): SeriesRow => {
+    const periods = Array.from({ length: count }, (_, i) => ({ period: `${i}`, first: 1, last: 1 }))
+    return { ...row, last: count, periods: JSON.stringify(periods) }
+  }
+  const done = { to: 'Till 4', by: 'anna', reason: 'lost', at: 7, last: 1, period: '998' }
+  const refusalOf = (series: SeriesRow) => {
+    const rows = rowsOf({ grants: [grantOf(letter)], series: [series] })
+    return handOver(rows, grantId(0), { ...RECEIPTS, letter: 'B', ...done }).answer
+  }
+  expect(refusalOf(of(999))).toMatchObject({ device: 'Till 4' })
+  expect(refusalOf(of(1_000))).toEqual({ refused: 'crowded' })
+  const next = { period: '1000', first: 1, last: 1 }
+  const kept = JSON.parse(withTold(of(1_000), { last: 1_001, periods: [next] }).periods)
+  expect(kept).toHaveLength(1_000)
+  expect([kept[0].period, kept[999]]).toEqual(['1', next])
+})
+
+test('a page of series ends with the one that makes it longer than a million letters', async () => {
+  const rows = [999_994, 1, 1].map((characters, i): SeriesRow => {
+    return { ...row, ordinal: i + 1, periods: 'x'.repeat(characters) }
+  })
+  const readSeries = async (_: string, { place }: SeriesPlace) =>
+    rows.filter(({ ordinal }) => ordinal > place)
+  const { rows: listed, next } = await readPage({ readSeries }, 'shop', {})
+  expect(listed).toEqual(rows.slice(0, 2))
+  expect(next).toEqual({ collection: 'receipts', place: 2 })
+})
+
+test('a till that gives way is told with the numbers that no till before it made', () => {
+  const span = (first: number, last: number) => ({ period: '2027', first, last })
+  const over = { from: 'Till 3', to: 'Till 4', by: 'anna', reason: 'lost', at: 1, restores: 0 }
+  const of = { ...over, period: '2027', last: 10, heard: 10, made: 10, tokenVersion: 1 }
+  const claim = { id: 'a', by: null }
+  const done = [
+    { ...of, numbers: [span(1, 10)], others: [], claim },
+    { ...of, numbers: [span(11, 19)], others: [span(5, 6)], claim },
+  ]
+  const given = {
+    last: 25,
+    periods: JSON.stringify([span(1, 25)]),
+    handOvers: JSON.stringify(done),
+  }
+  const rows = rowsOf({ grants: [grantOf(letter)], series: [{ ...row, ...given }] })
+  const asked = { to: 'Till 6', by: 'anna', reason: 'lost', at: 7, last: 25, period: '2027' }
+  const { answer } = handOver(rows, grantId(0), { ...RECEIPTS, letter: 'B', ...asked })
+  const { handOvers } = answer as SeriesRow
+  expect(JSON.parse(handOvers).at(-1)).toMatchObject({ numbers: [span(20, 25)] })
 })

@@ -8,6 +8,8 @@ import type { ClaimOutcome, Grant } from '../../src/ledger/ledger.js'
 import { openSqliteStore } from '../../src/sqlite/store.js'
 import { newFolder } from '../folders.js'
 
+type Granted = Extract<ClaimOutcome, { grant: Grant }>
+
 const database = 'Shop'
 const LIMITS = { maxJump: 1e6, maxId: 1e9, collections: 100, databases: 10 }
 
@@ -36,7 +38,7 @@ function newLedger(fail?: () => Error | undefined) {
       serverTag: 'A',
       at: 0,
     }
-    const [outcome] = (await ledger.claim([asked])) as [Extract<ClaimOutcome, { grant: Grant }>]
+    const [outcome] = (await ledger.claim([asked])) as [Granted]
     return outcome.grant
   }
   const changesOf = async <T>(act: () => Promise<T>) => {
@@ -94,6 +96,20 @@ test('a copy that is found among steps of another collection keeps its numbers',
   expect(answers).toEqual([31, ['superseded']])
   // The copy may have issued what the other one gave back.
   expect((await claim()).low).toBeGreaterThan(copied.high)
+})
+
+test('a step with more rows than a commit is to have is one of its own', async () => {
+  const { ledger, changesOf } = newLedger()
+  const asked = { database, collection: 'orders', count: 1, lastMax: 0, serverTag: 'A', at: 0 }
+  const outcomes = await ledger.claim(
+    Array.from({ length: 501 }, () => ({ ...asked, id: newId() })),
+  )
+  const grants = outcomes.map((outcome) => ({ token: (outcome as Granted).grant.token, next: 1 }))
+  const { answer, changes } = await changesOf(() =>
+    ledger.checkIn({ database, id: newId(), at: 0, grants }),
+  )
+  expect(answer).toHaveLength(501)
+  expect(changes).toBe(1)
 })
 
 test('a step that cannot be done fails alone', async () => {

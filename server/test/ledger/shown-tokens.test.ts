@@ -1,7 +1,7 @@
 /** What becomes of tokens in one step, however many requests show them. */
 import { expect, test } from 'vitest'
 import { newProgress, readShown, showTokens } from '../../src/ledger/shown-tokens.js'
-import { collectionOf, grantOf, rowsOf, TOKENS } from './steps.js'
+import { collectionOf, grantId, grantOf, ORDERS, rowsOf, TOKENS } from './steps.js'
 
 test('the numbers of a copied grant leave their line once, whoever shows its token again', () => {
   const copied = grantOf({ low: 5, high: 24, firstHigh: 24, tokenVersion: 1 })
@@ -33,4 +33,21 @@ test.each([
   const showing = { database: 'shop', id: 'a', at: 7, shown }
   const { grants } = showTokens(rows, newProgress(), showing, TOKENS)
   expect(grants.get(copied.id)).toMatchObject({ issued: 64, tokenVersion })
+})
+
+test('of a copy no token of a forgotten grant is replaced either', () => {
+  const copied = grantOf({ tokenVersion: 1 })
+  const [id, high, tokenVersion] = [grantId(7), 64, 0]
+  const tombstone = { id, ...ORDERS, high, serial: 2, tokenVersion, checkIn: null }
+  const rows = rowsOf({ grants: [copied], tombstones: [tombstone] })
+  const shownBy = (...tokens: string[]) => {
+    const grants = tokens.map((token) => ({ token, next: 33 }))
+    const shown = readShown(grants, 'shop', TOKENS)
+    const showing = { database: 'shop', id: 'a', at: 7, shown }
+    return showTokens(rows, newProgress(), showing, TOKENS).results
+  }
+  const forgotten = TOKENS.write(tombstone)
+  expect(shownBy(forgotten)).toMatchObject([{ high: 64 }])
+  const old = TOKENS.write({ ...copied, tokenVersion: 0 })
+  expect(shownBy(old, forgotten)).toEqual(['superseded', 'superseded'])
 })

@@ -10,7 +10,7 @@ import {
   type NumberLine,
   type Span,
 } from '../../src/ledger/number-line.js'
-import { addFresh, restock, shortfall, takeFromStock } from '../../src/ledger/stock.js'
+import { addFresh, restock, shortfall, takeFromStock, toSpans } from '../../src/ledger/stock.js'
 
 const LINE = { ...EMPTY_LINE, max: 20, highWater: 20, floor: 20 }
 const MAX_JUMP = 1_000
@@ -30,6 +30,37 @@ test.each([
 test('nor is what comes back from below it', () => {
   expect(restock(LINE, [11, 20]).free).toEqual([])
   expect(restock(LINE, [11, 25]).free).toEqual([[21, 25]])
+})
+
+test('what came back goes first, also where as much is new and all was seen', () => {
+  const line: NumberLine = {
+    ...EMPTY_LINE,
+    max: 100,
+    highWater: 100,
+    free: [[11, 20]],
+    fresh: [[91, 100]],
+  }
+  const demand = { id: 'a', count: 10, lastMax: 100 }
+  const short = shortfall(line, [demand], 0)
+  expect(short.missing).toBe(0)
+  const stock = addFresh(short, [])
+  expect(takeFromStock(stock.line, demand, stock, 'overflow')).toMatchObject({ span: [11, 20] })
+})
+
+test('blocks of an ORM are stored from 1, and up to 2^53−1', () => {
+  const last = BigInt(Number.MAX_SAFE_INTEGER)
+  const blocks: [low: bigint, high: bigint][] = [
+    [-9n, 0n],
+    [0n, 1n],
+    [3n, 5n],
+    [last - 1n, last],
+    [last, last + 1n],
+  ]
+  expect(toSpans(blocks.map(([low, high]) => ({ low, high })))).toEqual([
+    [1, 1],
+    [3, 5],
+    [Number(last) - 1, Number(last)],
+  ])
 })
 
 describe('claims without an id', () => {

@@ -9,11 +9,8 @@ export function notServed(
   cause: HiloError,
 ): HiloError {
   const code = cause.code === 'no-hilo-server' ? cause.code : 'exhausted'
-  const few = `${count} asked for, ${left} left on this device, and the server gave no more`
-  const none =
-    code === 'exhausted'
-      ? 'no id is left on this device, and the server gave none'
-      : 'this device has no id, and no HiLo server gave one'
+  const few = `${count} asked for, ${left} left on this device`
+  const none = code === 'exhausted' ? 'no id is left on this device' : 'no id'
   return new HiloError(
     code,
     `Collection '${collection}': ${left > 0 ? few : none}. ${cause.message}`,

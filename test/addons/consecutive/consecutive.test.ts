@@ -168,7 +168,9 @@ inEachStore(() => {
 
   test('an option with a wrong name is refused, with the nearest one', () => {
     const series = { formatID: 1 } as ConsecutiveOptions
-    expect(() => openTill(shop, { series })).toThrow('`options.formatID` has to be `formatId`')
+    expect(() => openTill(shop, { series })).toThrow(
+      'no `options.formatID`. Did you mean `formatId`?',
+    )
   })
 
   test.each<[string, (of: Consecutive, options: never) => unknown, object, string]>([
@@ -178,7 +180,7 @@ inEachStore(() => {
       'next',
       (of, options) => of.next(options),
       { key: 'b', timeout: 5 },
-      'one of key, date, by, signal',
+      'There are key, date, by, signal',
     ],
     ['next', (of, options) => of.next(options), AbortSignal.abort(), 'a plain object'],
     ['record', (of, options) => of.record(options), { key: 'b', kindd: 'x' }, '`kind`'],
@@ -423,7 +425,7 @@ inEachStore(() => {
         const { receipts } = openTill(shop)
         shop.answer = () => new Response(body)
         const error = await receipts.next({ key: 'a' }).catch((thrown) => thrown)
-        expect(error).toEqual(refusal('no-hilo-server', 'Check that the server runs'))
+        expect(error).toEqual(refusal('no-hilo-server', 'Check `url`, that the server runs'))
       },
     )
 
@@ -439,9 +441,10 @@ inEachStore(() => {
     })
 
     test.each([
-      ['{"series":"b","token":"x"}'],
-      ['{"series":"B"}'],
-      ['{"series":["B"],"token":"x"}'],
+      ['{"series":"b","token":"x","ledger":"k"}'],
+      ['{"series":"B","ledger":"k"}'],
+      ['{"series":["B"],"token":"x","ledger":"k"}'],
+      ['{"series":"B","token":"x"}'],
     ])('an answer that is none is refused: %s', async (body) => {
       const { receipts } = openTill(shop)
       shop.answer = () => new Response(body)
@@ -539,6 +542,16 @@ inEachStore(() => {
   })
 
   describe('a server', () => {
+    test('that calls each claim used is asked by two, not for ever', async () => {
+      const { receipts } = openTill(shop)
+      shop.answer = () => refused(410)
+      await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+        refusal('server-refused', 'this device has no series'),
+      )
+      const claims = shop.requests.filter(({ action }) => action === 'series')
+      expect(new Set(claims.map(({ body }) => body.claim)).size).toBe(2)
+    })
+
     test('that ends each series is asked for three, not for ever', async () => {
       const { receipts } = openTill(shop)
       shop.answer = ({ url }) => (/checkin$/.test(url) ? answering({ unknown: true }) : undefined)

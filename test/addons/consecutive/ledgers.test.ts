@@ -172,13 +172,16 @@ inEachStore(() => {
     const follow = async (above: number) =>
       other.follow({ database: 'Shop', name: (await names()).before, above })
 
-    test('gives the next letter, above all of the first', async () => {
+    test.each([
+      [1, 'B-000001'],
+      [5, 'F-000001'],
+    ])('gives the next letter, above the %i of the first', async (letters, id) => {
       const till = openTill(shop, { ...OPTIONS, name: newName() })
       const heard = heardBy(till)
       await idsOf(till.receipts, 'a')
-      await follow(5)
+      await follow(letters)
       answerAsOther()
-      expect(await idsOf(till.receipts, 'b')).toEqual(['F-000001'])
+      expect(await idsOf(till.receipts, 'b')).toEqual([id])
       expect(heard).toMatchObject([{ ...(await names()), isStopped: false }])
     })
 

@@ -135,6 +135,20 @@ describe('the date of a document', () => {
       )
   })
 
+  test('a minute before the last one is no clock gone back', async () => {
+    const { receipts } = openTill(shop)
+    let time = Date.parse('2027-01-01T12:00:00Z')
+    for (const [back, isBack] of [
+      [0, undefined],
+      [60_000, undefined],
+      [60_001, true],
+    ] as const) {
+      time -= back
+      const made = await receipts.next({ key: `${back}`, date: new Date(time) })
+      expect(made.isBack).toBe(isBack)
+    }
+  })
+
   test('at midnight is one: number, period, record and report', async () => {
     // The clock moves with each look at it, as that of a busy till does over midnight.
     const times: string[] = []

@@ -133,6 +133,15 @@ inEachStore(() => {
     ])
   })
 
+  test('a range makes numbers up to the end of its last day', async () => {
+    const end = new Date(2027, 5, 30, 23, 59, 59, 999)
+    vi.useFakeTimers({ toFake: ['Date'], now: end })
+    const { receipts } = openTill(shop, options(first))
+    expect(await idsOf(receipts, 'a')).toEqual(['T3-001001'])
+    vi.setSystemTime(Number(end) + 1)
+    await expect(receipts.next({ key: 'b' })).rejects.toEqual(refusal('exhausted', 'ended on'))
+  })
+
   test('of ranges that are taken by three pages at once each number is made once', async () => {
     clock('2027-06-01T09:00:00Z')
     const name = newName()
@@ -443,6 +452,14 @@ describe('ranges', () => {
     expect(await idsOf(till4.receipts, 'x')).toEqual(['T3-FEA-000003'])
   })
 
+  test('that are used up say nothing of the day on which the others end', async () => {
+    clock('2027-06-01T09:00:00Z')
+    const longer = { ...first, validUntil: '2028-12-31' }
+    const { receipts } = openTill(shop, options(longer, second))
+    await idsOf(receipts, 'a', 'b', 'c')
+    expect(await currentOf(receipts)).toMatchObject({ left: 40, validUntil: '2027-12-31' })
+  })
+
   test('give `formatId` their data', async () => {
     const series: ConsecutiveOptions = {
       series: 'T3',
@@ -455,6 +472,7 @@ describe('ranges', () => {
   test.each<[string, ConsecutiveOptions, string]>([
     ['none', { ranges: [] }, 'ranges is a list of at least one range'],
     ['no list', { ranges: first as never }, 'ranges is a list'],
+    ['a text', { ranges: 'all' as never }, 'ranges is a list'],
     ['no name', { series: undefined as never }, 'ranges need the option `series`'],
     ['a period', { period: () => '2027' }, 'ranges have no period'],
     ['a range from 0', { ranges: [{ from: 0, to: 9 }] }, 'whole numbers from 1 on'],
@@ -464,6 +482,11 @@ describe('ranges', () => {
     ['no day', { ranges: [{ from: 1, to: 9, validUntil: '2027-02-30' }] }, 'validUntil is a day'],
     ['another key', { ranges: [{ from: 1, to: 9, until: 'x' } as never] }, 'until'],
     ['data that JSON lacks', { ranges: [{ from: 1, to: 9, data: 1n }] }, 'data is what JSON'],
+    [
+      'a start above all',
+      { limits: { from: 1004 } },
+      'limits.from is not above all ranges; this is 1004',
+    ],
     ['ids that are too long', { limits: { length: 8 } }, 'an id has at most 8 characters'],
   ])('are refused at once with %s', (_, wrong, message) => {
     const series = { series: 'T3', ranges: [first], ...wrong }

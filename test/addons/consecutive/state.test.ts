@@ -142,6 +142,28 @@ describe('a series that ends', () => {
     )
   })
 
+  test.each([
+    ['2027', 7, 5, undefined],
+    ['2027', 6, 5, { from: 7, to: 7 }],
+    ['2026', 7, 5, { from: 6, to: 7 }],
+    ['2026', 7, 6, { from: 7, to: 7 }],
+  ])(
+    'handed over after %s number %i, %i heard: doubtful is %j',
+    (period, last, heard, doubtful) => {
+      const of = { from: 'Till 3', to: 'Till 4', by: 'anna', reason: 'lost', at: '2027-01-02' }
+      const handedOver = { ...of, period, last, heard }
+      const unheard = [6, 7].map((number) => row(number, { period: '2027', heard: false }))
+      const { state } = withCheckIn(told, unheard, 'y')
+      const answer = { superseded: true, last: heard, handedOver } as const
+      const { ended } = withCheckInAnswer(state, unheard, 'y', answer).state
+      expect(ended[0]!.reason).toEqual({
+        kind: 'handed-over',
+        ...handedOver,
+        ...(doubtful && { doubtful }),
+      })
+    },
+  )
+
   test('is followed by another one', () => {
     const state = withClaim(end(2, { unknown: true }), 'z').state
     const next = withSeries(state, 'z', { series: 'D', token: 'other', ledger: 'one' })

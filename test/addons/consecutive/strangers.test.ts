@@ -64,6 +64,12 @@ inEachStore(() => {
       expect(await idsOf(receipts, 'a')).toEqual(['INV-T3-1'])
     })
 
+    test('that writes the series in another way is taken', async () => {
+      const formatId = (number: number, series: string) => `${series.toLowerCase()}-${number}`
+      const { receipts } = openTill(shop, { series: { series: 'T3', formatId } })
+      expect(await idsOf(receipts, 'a')).toEqual(['t3-1'])
+    })
+
     test('that makes one text of two series makes no number in the second one', async () => {
       const formatId = (number: number, letter: string) => `${letter === 'B' ? 'B' : 'R'}${number}`
       const series = { formatId }
@@ -161,4 +167,12 @@ test('a record without options is refused as one of no key', async () => {
   const series = { chain: chain({ text: () => 'x' }) }
   const { receipts } = openTill(shop, { series })
   await expect(receipts.record(undefined as never)).rejects.toEqual(refusal(/kind|key/))
+})
+
+test.each(['done', 'open', 'toString', null])('no number is settled as %j', async (state) => {
+  const { receipts } = openTill(shop)
+  await idsOf(receipts, 'a')
+  await expect(receipts.settle('a', state as never)).rejects.toEqual(
+    refusal(/a number is settled as confirmed, cancelled, voided, refused/),
+  )
 })
