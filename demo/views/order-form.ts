@@ -138,6 +138,8 @@ export class OrderForm {
     )
     must('#problem-online').hidden = !canSwitch
     this.#problem.hidden = false
+    // The storm is started far below.
+    this.#problem.scrollIntoView({ block: 'nearest' })
   }
 
   #setFollows(id: string | undefined): void {

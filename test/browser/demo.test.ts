@@ -43,11 +43,19 @@ test('offline by the switch, orders wait, survive a reload, and are sent once on
   expect((await table()).map(({ id }) => id)).toEqual(['orders/1-A', 'orders/2-A', 'orders/3-A'])
 })
 
-test('the smallest demo makes an id', async () => {
-  const { page, url } = await openDesk()
+test('the smallest demo makes ids, and says when none is left', async () => {
+  const { page, url, stop } = await openDesk()
   await page.goto(`${url}/demo/minimal/`)
   await page.click('#make')
   await page.waitForSelector('li:text("tickets/1-A")')
+  await stop()
+  for (let tickets = 2; tickets <= 100; tickets++) {
+    await page.click('#make')
+    await page.waitForSelector(`li:text("tickets/${tickets}-A")`)
+  }
+  await page.click('#make')
+  await page.waitForSelector('[role="alert"]:text("Connect to the internet")')
+  expect(await page.locator('li').count()).toBe(100)
 })
 
 test('after a visit the desk loads without its server, and its orders are sent later', async () => {
@@ -94,15 +102,55 @@ test('who kills a tab sees at once what it lost', async () => {
   expect(await page.evaluate(() => scrollY)).toBe(0)
 })
 
-test('axe finds nothing to complain of, dark and on a small screen', async () => {
-  const { page } = await openDesk()
-  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
-  await page.setViewportSize({ width: 360, height: 800 })
-  await page.click('#ten')
-  await seen(page, 'orders/10-A', 'sent')
-  await page.click('#forge')
-  await seen(page, 'orders/10-A', 'refused')
-  await page.click('#inside summary')
-  await page.waitForSelector('hilo-inspector')
-  expect(await complaintsAbout(page)).toEqual([])
-})
+const LOOKS = [
+  ['light', 1280, 800],
+  ['light', 390, 844],
+  ['dark', 1280, 800],
+  ['dark', 360, 800],
+] as const
+
+test.each(LOOKS)(
+  'axe finds nothing to complain of, and nothing is cut off: %s, %i pixels wide',
+  async (colorScheme, width, height) => {
+    const { page, url } = await openDesk()
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.setViewportSize({ width, height })
+    const look = async (at: string) => {
+      expect(await complaintsAbout(page), at).toEqual([])
+      const wide = () => document.documentElement.scrollWidth > document.documentElement.clientWidth
+      expect(await page.evaluate(wide), at).toBe(false)
+    }
+    await look('the empty desk')
+
+    await page.click('#ten')
+    await seen(page, 'orders/10-A', 'sent')
+    await page.click('#forge')
+    await seen(page, 'orders/10-A', 'refused')
+    await page.click('#print')
+    await page.waitForSelector('.receipt')
+    await page.click('#inside summary')
+    await page.waitForSelector('hilo-inspector')
+    await look('orders')
+
+    await page.click('.order[data-id="orders/9-A"] [name="edit"]')
+    await page.waitForSelector('#editor[open]')
+    await look('an order that is edited')
+    await page.click('#editor-cancel')
+
+    await switchTo(page, 'offline')
+    await page.click('#storm')
+    await page.waitForSelector('#problem-title:text("Only")')
+    const shown = () => document.querySelector('#problem')!.getBoundingClientRect().top >= 0
+    expect(await page.evaluate(shown)).toBe(true)
+    await look('too few ids')
+    await page.click('#kill')
+    await page.waitForSelector('#killed:text("numbers for orders")')
+    await look('a tab that was killed')
+
+    for (const other of ['four', 'minimal', 'play']) {
+      await page.goto(`${url}/demo/${other}/`)
+      await page.waitForSelector('button:enabled')
+      await look(other)
+    }
+  },
+)

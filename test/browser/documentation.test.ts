@@ -103,4 +103,8 @@ test.skipIf(left).each(LOOKS)(`people can read it: %s, %s${left}`, async (scheme
     const wide = () => document.documentElement.scrollWidth > document.documentElement.clientWidth
     expect(await page.evaluate(wide), path).toBe(false)
   }
+  await page.goto(new URL('/demo/inspector/', page.url()).href)
+  await page.click('#order')
+  await page.waitForSelector('[role="status"]:text("orders/1-A")')
+  expect(await complaintsAbout(page), 'the inspector').toEqual([])
 })

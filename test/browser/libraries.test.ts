@@ -7,7 +7,7 @@ import { isInstalled, unlessInstalled } from '../support/peers.js'
 import { type AppSiteOptions, openAppSite } from './app-site.js'
 import { openBrowser, type TestPage } from './browser.js'
 import { openHiloServer } from './hilo-server.js'
-import { ANGULAR, buildPage, DATABASES, type Library } from './libraries.js'
+import { buildPage, DATABASES, type Library } from './libraries.js'
 
 declare global {
   var shop: {
@@ -18,28 +18,16 @@ declare global {
   }
 }
 
-/** Angular compiles its templates in this page, and PowerSync runs WebAssembly. */
+/** PowerSync runs WebAssembly. */
 const CSP = "script-src 'self' 'unsafe-eval'; worker-src 'self'"
 
-const read = (library: Library, file: string) => {
-  const folder = library === ANGULAR ? '../package/apps/angular/src/app' : '../../examples'
-  return readFileSync(join(import.meta.dirname, folder, file), 'utf8')
-}
-
-/** As `ng new` writes it, but with Angular's compiler: this page compiles its templates itself. */
-const ANGULAR_MAIN = `import '@angular/compiler'
-  import { bootstrapApplication } from '@angular/platform-browser'
-  import { App } from './app'
-  import { appConfig } from './app.config'
-  bootstrapApplication(App, appConfig)`
+const read = (file: string) =>
+  readFileSync(join(import.meta.dirname, '../../examples', file), 'utf8')
 
 async function openPage(library: Library, main: string, post?: AppSiteOptions['post']) {
-  const names =
-    library === ANGULAR
-      ? ['app.ts', 'app.config.ts', 'hilo.ts', 'hilo.worker.ts']
-      : [`${library.example}.js`, 'hilo.ts']
+  const names = [`${library.example}.js`, 'hilo.ts']
   const files = {
-    ...Object.fromEntries(names.map((name) => [name, read(library, name)])),
+    ...Object.fromEntries(names.map((name) => [name, read(name)])),
     'main.ts': main,
   }
   const folder = await buildPage(newFolder(), library, files)
@@ -117,24 +105,6 @@ test.skipIf(!isInstalled(tanStack.peer))(
     const [refused, next] = [await addOrder(page), await addOrder(page)]
     await expect.poll(() => sent.length, { timeout: 30_000 }).toBe(2)
     expect(sent.map((each) => JSON.parse(each)[0].id)).toEqual([refused.id, next.id])
-  },
-)
-
-test.skipIf(!isInstalled(ANGULAR.peer))(
-  `Angular: a user reads how many ids are left, and that none is${unlessInstalled(ANGULAR.peer)}`,
-  async () => {
-    const { page, server } = await openPage(ANGULAR, ANGULAR_MAIN)
-    const text = () => page.evaluate(() => document.querySelector('app-root')!.textContent)
-    await expect.poll(text, { timeout: 30_000 }).toContain('40 ids left')
-    await server.stop()
-    const press = () =>
-      page.evaluate(() => {
-        document.querySelector<HTMLButtonElement>('button:enabled')?.click()
-        return document.querySelector('app-root')!.textContent
-      })
-    await expect.poll(press, { timeout: 30_000, interval: 20 }).toContain('Connect soon')
-    await expect.poll(press, { timeout: 60_000, interval: 20 }).toContain('No id is left')
-    expect(await text()).toContain('orders/1-A')
   },
 )
 

@@ -47,16 +47,6 @@ export const DATABASES = [
   library('breeze', 'Breeze', 'breeze-client@2.2.2', 'rxjs@7.8.2'),
 ]
 
-export const ANGULAR = library(
-  'angular',
-  'Angular',
-  '@angular/core@22.2.6',
-  '@angular/common@22.2.6',
-  '@angular/compiler@22.2.6',
-  '@angular/platform-browser@22.2.6',
-  'rxjs@7.8.2',
-)
-
 export const PLAYWRIGHT = library('playwright', 'Playwright', '@playwright/test@1.65.1')
 
 /** The newest version that runs in Node 20, and what an app's tests have beside it. */
@@ -79,7 +69,7 @@ export const { peer: VITEPRESS } = library(
 )
 
 export const LIBRARY_PEERS: readonly Peer[] = [
-  ...[...DATABASES, ANGULAR, PLAYWRIGHT, JSDOM].map(({ peer }) => peer),
+  ...[...DATABASES, PLAYWRIGHT, JSDOM].map(({ peer }) => peer),
   VITEPRESS,
 ]
 
@@ -96,9 +86,8 @@ export async function buildPage(
   { peer }: Library,
   files: Record<string, string>,
 ): Promise<string> {
-  const page = '<!doctype html><app-root></app-root><script type="module" src="main.ts"></script>'
-  const config = JSON.stringify({ compilerOptions: { experimentalDecorators: true } })
-  const all = { 'index.html': page, 'tsconfig.json': config, ...files }
+  const page = '<!doctype html><script type="module" src="main.ts"></script>'
+  const all = { 'index.html': page, ...files }
   for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, name), text)
   symlinkSync(join(peer.folder, 'node_modules'), join(folder, 'node_modules'))
   const outDir = join(folder, 'dist')

@@ -62,3 +62,10 @@ test.each([
   await trySending()
   expect(await states()).toEqual(CUSTOMERS.map((customer) => [customer, 'sent']))
 })
+
+test('by plain http, where there are no locks, orders are sent, too', async () => {
+  vi.stubGlobal('navigator', {})
+  answering(() => undefined)
+  await trySending()
+  expect(await states()).toEqual(CUSTOMERS.map((customer) => [customer, 'sent']))
+})

@@ -4,7 +4,6 @@
  * frameworks.
  */
 import { describe, expect, inject, test } from 'vitest'
-import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
 import { openBrowser } from '../browser/browser.js'
 import { isFull } from '../support/sizes.js'
 import { newOrder } from './new-order.js'
@@ -41,21 +40,6 @@ describe.runIf(isFull)('in an empty folder, as the documentation says', () => {
     expect(await newOrder(tab)).toBe('orders/1-A')
     await kill()
     expect(await newOrder(tab)).toBe('orders/2-A')
-  })
-
-  test('Angular', { timeout: PATIENCE }, async () => {
-    const reader = await newReader(
-      stepsOf('docs/recipes/angular.md', '## From an empty folder', '## '),
-    )
-    await reader.type('npx ng build')
-    const backend = reader.running.get('npx offline-hilo-server')!.url
-    const folder = reader.path('dist/my-shop/browser')
-    const site = await openAppSite({ folder, backend, csp: STRICT_CSP })
-    const tab = await (await openBrowser('chromium')).newPage()
-    await tab.goto(site.url)
-    expect(await newOrder(tab)).toMatch(/^orders\/\d+-A$/)
-    expect(new Set(site.claimants)).toEqual(new Set([site.workers[0]]))
-    await staysOffline(reader, 'npx ng serve --proxy-config proxy.conf.json')
   })
 })
 

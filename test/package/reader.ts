@@ -36,7 +36,7 @@ export function stepsOf(page: string, heading: string, end: string): Step[] {
 
 /** Commands that go on running. */
 const SERVER =
-  /^(\w+=\S+ )?(npx (offline-hilo-server$|ng serve|wrangler dev)|npm (start|run dev)|node server)/
+  /^(\w+=\S+ )?(npx (offline-hilo-server$|wrangler dev)|npm (start|run dev)|node server)/
 
 type Both = Record<'browser' | 'server', Packed>
 
@@ -103,7 +103,6 @@ export class Reader {
     const port = command.includes('wrangler') ? this.#port : 0
     const portFlag = isServer ? '' : `${command.startsWith('npm') ? ' --' : ''} --port ${port}`
     const args = ['-c', `exec env ${command}${portFlag}`]
-    // Of dev servers, Angular's takes it, too.
     const environment = { ...this.#environment, ...(isServer && { PORT: String(this.#port) }) }
     const { ready, kill } = await start(
       'sh',

@@ -34,6 +34,10 @@ export async function staysOffline(reader: Reader, tab: TestPage): Promise<void>
   await tab.evaluate(async () => void (await navigator.serviceWorker.ready))
   await order(tab, 'Linus')
   await expect.poll(() => stored(url), { timeout: 30_000 }).toHaveLength(before.length + 1)
+  // The service worker leaves the API's address alone.
+  await tab.goto(`${url}/api/orders`)
+  expect(await tab.evaluate(() => document.body.textContent)).toContain('"Linus"')
+  await tab.goto(url)
   await kill()
   await tab.reload()
   await order(tab, 'Edsger')

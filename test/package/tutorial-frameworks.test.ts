@@ -25,7 +25,8 @@ const PARTS = [
   { heading: '## SvelteKit', end: '## Nuxt', folder: 'src/lib/' },
   { heading: '## Nuxt', end: '## Next', folder: 'app/' },
   { heading: '## Next', end: '## webpack', folder: 'app/' },
-  { heading: '## webpack', end: '## ', folder: '' },
+  { heading: '## webpack', end: '## Angular', folder: '' },
+  { heading: '## Angular', end: '## ', folder: 'src/app/' },
 ]
 
 test.each(PARTS)('$heading takes files that the tutorial has', ({ heading, end, folder }) => {
@@ -64,10 +65,10 @@ function taken(heading: string, end: string, folder: string): Step[] {
   const [, app = '', other] = /So\sis\s`([^`]+)` of \[(\w+)\]/.exec(part) ?? []
   const files = [...TUTORIAL, ...(other ? stepsOf(PAGE, `## ${other}`, '## ') : [])]
   return [...list.matchAll(/`([^`]+)`/g), ...(app ? [[app, app]] : [])].map(([, path]) => {
-    const file = files.find(
-      (each) => each.kind === 'file' && (each.path === path || each.path === `src/${path}`),
-    )
+    const named = (name: string) => files.find((each) => each.kind === 'file' && each.path === name)
+    const inSources = named(`src/${path}`)
+    const file = inSources ? { ...inSources, path: `${folder}${path}` } : named(path!)
     if (!file) throw new Error(`There is no ${path}.`)
-    return { ...file, path: `${folder}${path}` }
+    return file
   })
 }

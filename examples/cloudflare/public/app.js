@@ -37,13 +37,17 @@ async function sync() {
 }
 
 async function show() {
-  const lines = (await allOrders()).map(({ id, customer, isSent, refused }) => {
-    const line = document.createElement('li')
-    const state = refused ? `refused: ${refused}` : isSent ? 'sent' : 'waits'
-    line.textContent = `${id} ${customer}, ${state}`
-    return line
-  })
-  list.replaceChildren(...lines)
+  try {
+    const lines = (await allOrders()).map(({ id, customer, isSent, refused }) => {
+      const line = document.createElement('li')
+      const state = refused ? `refused: ${refused}` : isSent ? 'sent' : 'waits'
+      line.textContent = `${id} ${customer}, ${state}`
+      return line
+    })
+    list.replaceChildren(...lines)
+  } catch {
+    problem.textContent = 'This browser stores nothing for this site. Allow it, and reload.'
+  }
 }
 
 function showStatus() {

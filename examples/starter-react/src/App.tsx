@@ -2,14 +2,19 @@ import { useLiveQuery } from 'dexie-react-hooks'
 import { HiloError } from 'offline-hilo'
 import { useHiloStatus } from 'offline-hilo/react'
 import { type SubmitEvent, useEffect, useState } from 'react'
-import { addOrder, listOrders } from './db'
+import { addOrder, listOrders, NOT_STORED } from './db'
 import { hilo } from './hilo'
 import { keepSending, trySending } from './outbox'
 
 export default function App() {
   const status = useHiloStatus(hilo, 'orders')
-  const orders = useLiveQuery(listOrders)
   const [problem, setProblem] = useState('')
+  const orders = useLiveQuery(() =>
+    listOrders().catch(() => {
+      setProblem(NOT_STORED)
+      return []
+    }),
+  )
   const [isBusy, setBusy] = useState(false)
   useEffect(keepSending, [])
 
@@ -34,6 +39,7 @@ export default function App() {
 
   return (
     <main>
+      <h1>My shop</h1>
       <form onSubmit={order}>
         <label>
           Customer <input name="customer" required />

@@ -34,6 +34,9 @@ export async function addOrder(customer: string): Promise<string> {
   return id
 }
 
+/** For a customer whose browser lets the page store nothing, as some do in private windows. */
+export const NOT_STORED = 'This browser stores nothing for this site. Allow it, and reload.'
+
 /** All orders, the oldest first, and what has become of them. */
 export async function listOrders() {
   const orders = await db.orders.orderBy('madeAt').toArray()

@@ -1,6 +1,6 @@
 import { liveQuery } from 'dexie'
 import { HiloError } from 'offline-hilo'
-import { addOrder, listOrders } from './db'
+import { addOrder, listOrders, NOT_STORED } from './db'
 import { hilo } from './hilo'
 import { keepSending, trySending } from './outbox'
 
@@ -31,7 +31,12 @@ form.addEventListener('submit', async (event) => {
 
 keepSending()
 
-liveQuery(listOrders).subscribe((orders) =>
+liveQuery(() =>
+  listOrders().catch(() => {
+    problem.textContent = NOT_STORED
+    return []
+  }),
+).subscribe((orders) =>
   list.replaceChildren(
     ...orders.map(({ id, customer, state }) => {
       const item = document.createElement('li')
