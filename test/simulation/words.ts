@@ -15,10 +15,12 @@ import {
   workerLostOffline,
 } from './device-edges.js'
 import { drop } from './drop.js'
+import { hook } from './hook-counter.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
 import { oneWay } from './one-way.js'
 import type { Profile } from './profile.js'
 import { createRandom, type Random } from './random.js'
+import { ravenReplaced } from './raven-replaced.js'
 import { region } from './regions.js'
 import { renewSecret } from './renew-secret.js'
 import { cache } from './shared-cache.js'
@@ -42,10 +44,12 @@ const WORDS = {
   'clock-with-disk': clockWithDisk,
   'dead-connection': deadConnection,
   drop,
+  hook,
   'late-storage': lateStorage,
   'ledger-anew': ledgerAnew,
   'one-way': oneWay,
   prerendered,
+  'raven-replaced': ravenReplaced,
   'renew-secret': renewSecret,
   replica,
   row,
