@@ -384,6 +384,17 @@ export const GUARDS: Guard[] = [
     'server/addons/orm/prove',
   ),
   guard(
+    'H20 a statement that would not see all rows fails',
+    'server/addons/orm/id-columns',
+    change('= off', '= on'),
+  ),
+  guard('H20 a view is not asked which ids are in use', 'server/addons/orm/id-columns'),
+  guard(
+    'H20 a counter means the same ids for all collections',
+    'server/addons/orm/id-columns',
+    'return []',
+  ),
+  guard(
     'H20 numbers in stock that are in the table already are not granted',
     'server/addons/orm/free-numbers',
     'const unused = line',
