@@ -531,6 +531,18 @@ describe.each(STORAGES)('numbers of which the back end has an id, in %s', (_, ne
   })
 })
 
+test('the app hears the names as they are configured, however a client spells them', async () => {
+  const heard = new Set<string>()
+  const { take } = await open({
+    isFree({ database, collection }) {
+      heard.add(`${database}/${collection}`)
+      return true
+    },
+  })
+  await take({ database: 'SHOP', collection: 'Orders' })
+  expect([...heard]).toEqual(['Shop/orders'])
+})
+
 describe('a function isFree that', () => {
   /** The numbers of `WISH` were free when the server began. */
   async function later(answer: () => never) {

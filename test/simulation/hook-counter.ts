@@ -9,6 +9,7 @@ import {
 } from '../../server/src/addons/bound/collections-setting.js'
 import type { CounterHook } from '../../server/src/addons/bound/hook/options.js'
 import { withSources } from '../../server/src/addons/bound/sources.js'
+import { EVERY_COLLECTION } from '../../server/src/ledger/collections.js'
 import { createLedger } from '../../server/src/ledger/create-ledger.js'
 import type { Ledger } from '../../server/src/ledger/ledger.js'
 import { BackEndStorage, BLOCK, backEndWord, makesRow, takesBlocks } from './back-end.js'
@@ -18,6 +19,19 @@ import type { Simulation } from './simulation.js'
 import type { Word } from './words.js'
 
 const LONGEST_MS = 60_000
+
+/** For the ledger, which does not remember bindings in memory. */
+const BOUND = new Map([
+  [
+    EVERY_COLLECTION,
+    {
+      database: '',
+      collection: '',
+      authority: 'hook',
+      description: 'functions of an app',
+    } as const,
+  ],
+])
 
 /** Has the app a record with one of these ids, which a device has made? */
 type IsStored = (collection: string, low: number, high: number) => boolean
@@ -36,7 +50,7 @@ export class HookStorage extends BackEndStorage {
   }
 
   override async open(): Promise<Ledger> {
-    const ledger = await createLedger(this.store, LIMITS, this.#bindings)
+    const ledger = await createLedger(this.store, LIMITS, BOUND)
     return withSources(ledger, this.#bindings, () => {})
   }
 
