@@ -882,7 +882,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H29 a page at rest sets no timer',
     'simulation/rest',
-    'export const looksAgain = ({ held }: Situation): boolean => held > 0',
+    'export const looksAgain = ({ held }: PageNeeds): boolean => held > 0',
   ),
   guard(
     'H29 a page looks less and less often after a claim that waits',

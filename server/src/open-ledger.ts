@@ -19,7 +19,7 @@ import { type RootSetting, rootSettings } from './addons/region/options.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './addons/region/region.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
-import { type Checks, checked, type Given, ledgerLimits, secrets } from './ledger/options.js'
+import { type Checks, checked, ledgerLimits, type Optional, secrets } from './ledger/options.js'
 import type { RowStore } from './ledger/row-store.js'
 import type { Opening } from './sql/schema.js'
 
@@ -39,12 +39,12 @@ export interface LedgerOptions {
    */
   create?: boolean | undefined
   /**
-   * What signs the grant tokens, kept outside of the ledger: then a copy of the ledger signs none.
-   * Each has at least 32 characters. The first one signs; tokens of all are known. Default: the
-   * ledger keeps a secret of its own.
+   * The secrets that sign the grant tokens, kept outside of the ledger: then a copy of the ledger
+   * signs none. Each has at least 32 characters. The first one signs; tokens of all are known.
+   * Default: the ledger keeps a secret of its own.
    */
   secrets?: readonly string[] | undefined
-  limits?: Given<LedgerLimits> | undefined
+  limits?: Optional<LedgerLimits> | undefined
   /**
    * Collections whose numbers come from another counter: an ORM's in the same PostgreSQL database,
    * or a RavenDB. By database, then by name.

@@ -9,7 +9,7 @@ import { drainOf } from './drain.js'
 import { DEFAULT_HOST, DEFAULT_PORT, namesToAnswer } from './http/open.js'
 import type { HandlerLimits, HandlerOptions } from './http/options.js'
 import type { LedgerLimits } from './ledger/ledger.js'
-import { checked, type Given, parted } from './ledger/options.js'
+import { checked, type Optional, parted } from './ledger/options.js'
 import { DEFAULT_HORIZON_DAYS, horizon, PRUNE_INTERVAL_MS, pruningAt } from './ledger/prune.js'
 import { createHiloHandler } from './node/handler.js'
 import { createLog } from './node/log.js'
@@ -28,7 +28,7 @@ export interface ServeOptions
    * machine. Default false.
    */
   open?: boolean | undefined
-  limits?: Given<LedgerLimits & HandlerLimits> | undefined
+  limits?: Optional<LedgerLimits & HandlerLimits> | undefined
   /**
    * Days: a grant of which nothing was heard for so long counts as issued, and its row goes. A
    * device that comes back later keeps its numbers. Default 400, at least 30.
@@ -66,7 +66,7 @@ const MAX_HEADER_BYTES = 16_384
  */
 const KEEP_ALIVE_MS = 75_000
 /** A request may be on its way on a connection that seems idle. */
-const DEFAULT_DRAIN_SECONDS = 0.25
+const IDLE_CONNECTION_SECONDS = 0.25
 
 export async function serve({
   port = DEFAULT_PORT,
@@ -132,7 +132,7 @@ export async function serve({
     const pruning = setInterval(prune, PRUNE_INTERVAL_MS)
     return {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
-      close: ({ drain: seconds = DEFAULT_DRAIN_SECONDS } = {}) => {
+      close: ({ drain: seconds = IDLE_CONNECTION_SECONDS } = {}) => {
         clearInterval(pruning)
         const drained = drain.end(seconds)
         closed ??= drained.finally(() => ledger.close())

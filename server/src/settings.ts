@@ -1,8 +1,8 @@
 /**
- * The settings of the commands, each described once: its check, its flag, its variable, and what
- * `--help` and docs/server.md say of it. To add one, add an entry. They come from flags, then the
- * environment, then the configuration file. Guarantees that an unknown, empty or wrong setting
- * stops the start, and that the message names it and the fix.
+ * The settings of the commands, each described once: its check, its flag, its variable, and its
+ * text in `--help` and docs/server-reference.md. To add one, add an entry. They come from flags,
+ * then the environment, then the configuration file. Guarantees that an unknown, empty or wrong
+ * setting stops the start, and that the message names it and the fix.
  */
 import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './addons/bound/collections-setting.js'
@@ -37,7 +37,7 @@ export interface Setting {
   check: z.ZodType
   /** Where nothing is said. */
   default: string
-  /** For `--help` and docs/server.md. */
+  /** For `--help` and docs/server-reference.md. */
   says: string
   /** The value's name in `--help`. Without it, only the configuration file has the setting. */
   value?: string
@@ -62,19 +62,19 @@ const yesOrNo = (text: string): unknown =>
 const list = (text: string): string[] => text.split(',').map((each) => each.trim())
 
 /**
- * Finds what is wrong, and leaves the setting as it is: it is read where the ledger is opened.
- * @param what it has to be
+ * Finds faults, and leaves the setting as it is: it is read where the ledger is opened.
+ * @param rule completes "has to be" in the message
  */
-const asChecked = <T>(schema: z.ZodType, what: string) =>
+const asChecked = <T>(schema: z.ZodType, rule: string) =>
   z
-    .custom<T>((value) => Object(value) === value, `has to be ${what}`)
+    .custom<T>((value) => Object(value) === value, `has to be ${rule}`)
     .superRefine((value, context) => {
       const { error } = schema.safeParse(value, { error: inWords })
       for (const { path, message } of error?.issues ?? [])
         context.addIssue({ code: 'custom', path, message })
     })
 
-/** In the order of `--help` and of docs/server.md. */
+/** In the order of `--help` and of docs/server-reference.md. */
 export const SETTINGS = {
   port: {
     value: 'number',
@@ -172,7 +172,7 @@ export const SETTINGS = {
     default: 'none: everybody on this machine may ask',
     says:
       'a list of texts or of `{"token", "databases", "collections", "actions", "devices"}`: ' +
-      'see [below](#who-may-ask)',
+      'see [Who may ask](server.md#who-may-ask)',
   },
   secrets: {
     check: secrets,
@@ -296,7 +296,7 @@ const VARIABLES = [
 const OF_APPS = 'HILO_URL'
 
 /**
- * A variable that is ignored would let the server go on without what somebody wanted: on another
+ * If a variable were ignored, the server would go on otherwise than somebody wanted: on another
  * ledger, or open to everybody.
  * @throws Error that names the variable and the fix
  */
@@ -322,7 +322,7 @@ function refuseVariables(environment: NodeJS.ProcessEnv): void {
 const ADDRESS = /^([\d.]+|[\da-f:]+)$/i
 const ENDPOINT = /^(tcp|udp|sctp):\/\//
 const PORT = /^\d+$/
-/** By how the name ends: what the value then looks like. */
+/** The form of a value, by the end of its name. */
 const SERVICE_LINKS: [name: RegExp, value: RegExp][] = [
   [/_SERVICE_HOST$/, ADDRESS],
   [/_SERVICE_PORT(_[A-Z\d_]+)?$/, PORT],

@@ -1,5 +1,5 @@
 /**
- * The table of docs/security.md, "What one till's token can do": each row is tried with one token,
+ * The table of docs/threats.md, "What one till's token can do": each row is tried with one token,
  * beside forty others that notice nothing.
  */
 import { randomUUID } from 'node:crypto'

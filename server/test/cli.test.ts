@@ -331,8 +331,8 @@ describe('serve', () => {
     expect((await runCli(['serve', '--prot', '0'])).stderr).toContain('Did you mean --port?')
   })
 
-  test('docs/server.md has the table of the settings as they are described', async () => {
-    const file = new URL('../../docs/server.md', import.meta.url)
+  test('docs/server-reference.md has the table of the settings as they are described', async () => {
+    const file = new URL('../../docs/server-reference.md', import.meta.url)
     const cell = (text: string | undefined) => (text === undefined ? '' : `\`${text}\``)
     const rows = DESCRIBED.map(([name, { value, says, default: otherwise }]) => {
       const flag = value && flagOf(name).long!

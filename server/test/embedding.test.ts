@@ -1,4 +1,4 @@
-/** The handler inside another server, as docs/server.md shows it. */
+/** The handler inside another server, as docs/embedding.md shows it. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'

@@ -85,7 +85,7 @@ export function describeNames(promise: Promises): void {
       const claim = { database, collection: 'receipts', device: '', at: AT, serverTag: 'A' }
       const name = await ledger.readName()
       const begun = await ledger.claimSeries({ ...claim, id: newId(), ledger: name })
-      expect(begun).toMatchObject({ letter: 1, ledger: name })
+      expect(begun).toMatchObject({ ordinal: 1, ledger: name })
       const { token } = begun as { token: string }
       expect(await ledger.claimSeries({ ...claim, id: newId(), ledger: OTHER })).toMatchObject({
         refused: 'other-ledger',
@@ -97,7 +97,7 @@ export function describeNames(promise: Promises): void {
       ).rejects.toMatchObject({ name: 'HeldOfAnother' })
       expect(await ledger.series(database)).toMatchObject([{ last: 0 }])
       expect(await ledger.checkInSeries({ ...told, id: newId() })).toHaveProperty('token')
-      expect(await ledger.claimSeries({ ...claim, id: newId() })).toMatchObject({ letter: 2 })
+      expect(await ledger.claimSeries({ ...claim, id: newId() })).toMatchObject({ ordinal: 2 })
     },
   )
 
@@ -110,8 +110,8 @@ export function describeNames(promise: Promises): void {
       const other = await ledger.claimSeries({ ...claim, id: newId(), ledger: OTHER })
       expect(other).toMatchObject({ refused: 'other-ledger', other: { above: 1_000 } })
       const letterOf = async (collection: string) =>
-        ((await ledger.claimSeries({ ...claim, collection, id: newId() })) as { letter: number })
-          .letter
+        ((await ledger.claimSeries({ ...claim, collection, id: newId() })) as { ordinal: number })
+          .ordinal
       expect([await letterOf('receipts'), await letterOf('bills')]).toEqual([1_002, 1_001])
     },
   )

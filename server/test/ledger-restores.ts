@@ -267,7 +267,7 @@ export function describeRestores(promise: Promises): void {
       expect(await claim({ name: 'T9' })).toEqual({ refused: 'unlisted' })
       // Who has one gets its answer; letters go on above all that were given.
       expect(await claim({ id, name: 'T5' })).toMatchObject({ name: 'T5', isRepeat: true })
-      expect(await claim({})).toMatchObject({ letter: BY + 3 })
+      expect(await claim({})).toMatchObject({ ordinal: BY + 3 })
       expect(await note('T9')).toMatchObject({ letter: 'T9', last: 0 })
       expect(await note('t9')).toMatchObject({ letter: 'T9' })
       expect(await claim({ name: 'T9' })).toEqual({ refused: 'taken' })
@@ -333,7 +333,7 @@ export function describeRestores(promise: Promises): void {
       const again = { at: AT + 9, dryRun: true }
       expect(await handOver('Till 4', again)).toMatchObject({ handedOver: { at: AT + 9 } })
       await reopen()
-      expect(await claim({ device: 'Till 4' })).toMatchObject({ letter: BY + 2 })
+      expect(await claim({ device: 'Till 4' })).toMatchObject({ ordinal: BY + 2 })
       expect(await handOver('Till 5')).toMatchObject({ handedOver: { isTaken: false } })
       expect(await claim({ device: 'Till 5' })).toMatchObject({ name: 'T3', after: { last: 131 } })
     },

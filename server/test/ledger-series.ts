@@ -38,10 +38,10 @@ export function describeSeries(promise: Promises): void {
     async ({ ledger, database }) => {
       const { begin } = seriesOf(ledger, database)
       const letters = [
-        (await begin()).letter,
-        (await begin({ collection: 'Receipts' })).letter,
-        (await begin({ collection: 'bills' })).letter,
-        (await begin({ database: database.toUpperCase() })).letter,
+        (await begin()).ordinal,
+        (await begin({ collection: 'Receipts' })).ordinal,
+        (await begin({ collection: 'bills' })).ordinal,
+        (await begin({ database: database.toUpperCase() })).ordinal,
       ]
       expect(letters).toEqual([1, 2, 1, 3])
     },
@@ -56,7 +56,7 @@ export function describeSeries(promise: Promises): void {
       expect(await begin({ id })).toEqual({ ...first, isRepeat: true })
       await checkIn(first.token, 1)
       await expect(begin({ id })).rejects.toThrow('spent')
-      expect((await begin()).letter).toBe(2)
+      expect((await begin()).ordinal).toBe(2)
     },
   )
 
@@ -96,7 +96,7 @@ export function describeSeries(promise: Promises): void {
       const { begin, list } = seriesOf(ledger, database)
       const id = newId()
       const first = await begin({ id, name: 'T3', device: 'Till 3' })
-      expect(first).toMatchObject({ letter: 1, name: 'T3', isRepeat: false })
+      expect(first).toMatchObject({ ordinal: 1, name: 'T3', isRepeat: false })
       expect(await begin({ id, name: 'T3' })).toEqual({ ...first, isRepeat: true })
       expect(await begin({ id })).toEqual({ ...first, isRepeat: true })
       const key = { database, collection: 'receipts', letter: 'T3' }
@@ -104,7 +104,7 @@ export function describeSeries(promise: Promises): void {
       const other = { database, collection: 'receipts', id: newId(), device: '', at: AT }
       expect(await ledger.claimSeries({ ...other, name: 'T3' })).toEqual({ refused: 'taken' })
       expect(await begin({ collection: 'bills', name: 'T3' })).toMatchObject({ name: 'T3' })
-      expect(await begin()).toMatchObject({ letter: 2, name: 'B' })
+      expect(await begin()).toMatchObject({ ordinal: 2, name: 'B' })
       expect((await list()).map(({ letter }) => letter)).toEqual(['T3', 'T3', 'B'])
     },
   )
@@ -196,7 +196,7 @@ export function describeSeries(promise: Promises): void {
       expect(await checkIn(token, 12)).toEqual({ superseded: true, last: 9 })
       expect(tokenOf(await checkIn(first, 10))).not.toBe(first)
       const ended = { letter: 'A', token, from: 5, to: 12 }
-      expect((await begin({ ended })).letter).toBe(2)
+      expect((await begin({ ended })).ordinal).toBe(2)
       const [copied] = await list()
       expect(copied).toMatchObject({ last: 10, doubtful: { from: 5, to: 12 } })
     },
@@ -293,7 +293,7 @@ export function describeSeries(promise: Promises): void {
     async ({ ledger, database }) => {
       const { begin } = seriesOf(ledger, database)
       const ended = { letter: 'AB', token: 'of a ledger that is gone', from: 1, to: 0 }
-      expect((await begin({ ended })).letter).toBe(29)
+      expect((await begin({ ended })).ordinal).toBe(29)
     },
   )
 
@@ -341,7 +341,7 @@ export function describeSeries(promise: Promises): void {
     const { begin } = seriesOf(ledger, database)
     await begin()
     await ledger.raiseFloor({ database, collection: 'receipts|', floor: 5 })
-    expect((await begin()).letter).toBe(6)
+    expect((await begin()).ordinal).toBe(6)
   })
 
   promise('servers on one storage give no letter twice', async ({ open, database }) => {
@@ -349,7 +349,7 @@ export function describeSeries(promise: Promises): void {
     const work = Array.from({ length: 15 }, (_, i) =>
       seriesOf(ledgers[i % 3]!, database).begin({ device: `Till ${i}` }),
     )
-    const letters = (await Promise.all(work)).map(({ letter }) => letter)
+    const letters = (await Promise.all(work)).map(({ ordinal }) => ordinal)
     expect(letters.sort((a, b) => a - b)).toEqual(Array.from({ length: 15 }, (_, i) => i + 1))
     expect(await ledgers[0]!.series(database)).toHaveLength(15)
     await Promise.all(ledgers.map((each) => each.close()))

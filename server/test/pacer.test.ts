@@ -1,6 +1,6 @@
 /** How much a server takes from elsewhere at once. */
 import { expect, test } from 'vitest'
-import { Pacer } from '../src/addons/upstream/refill.js'
+import { Pacer } from '../src/addons/upstream/authority.js'
 
 test('takes that follow each other within a second double', () => {
   const pacer = new Pacer()

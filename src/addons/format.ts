@@ -71,8 +71,8 @@ export const damm: CheckDigit = cdigitDamm
 
 const MAX_WIDTH = 15
 /**
- * NIST SP 800-38G Rev. 1 asks for at least a million texts. With fewer, someone who sees ids and
- * their numbers can find out the key.
+ * NIST SP 800-38G Rev. 1 asks for at least a million texts. With fewer, a reader of ids and their
+ * numbers can find out the key.
  */
 const MIN_PERMUTED_WIDTH = 6
 const EAN13_DIGITS = 12
@@ -165,10 +165,10 @@ export function ean13({
 }
 
 /**
- * Hides from whoever sees an id how many ids there are, and which come next; the id does not grow.
- * It is FF1, the format-preserving cipher of NIST SP 800-38G, and needs a `width` of at least 6.
- * Whoever has the key can undo it. The users of an app have its code, and so the key: it hides
- * numbers from guests, not from users.
+ * Hides from the readers of an id how many ids there are, and which come next; the id does not
+ * grow. It is FF1, the format-preserving cipher of NIST SP 800-38G, and needs a `width` of at least
+ * 6. The key undoes it. The users of an app have its code, and so the key: it hides numbers from
+ * guests, not from users.
  * @param key 16, 24 or 32 random bytes (AES). Keep it for ever: another key makes ids that exist
  * already.
  * @throws HiloError `invalid-argument`

@@ -7,7 +7,7 @@
 export interface HiLoGeneratorOptions {
   /** Takes the next hi. Nobody may ever get the same hi twice. */
   nextHi: () => Promise<number> | number
-  /** How many ids one hi stands for: the same for everybody who takes from this counter. */
+  /** How many ids one hi stands for: the same for all users of this counter. */
   maxLo: number
 }
 

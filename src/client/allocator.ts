@@ -1,5 +1,5 @@
 /**
- * Issues the ids of one collection from what this page holds. Guarantees that a call takes all it
+ * Issues the ids of one collection from this page's leases. Guarantees that a call takes all it
  * asked for or nothing, and that after the page was closed nothing is issued.
  */
 import type { HiloError } from '../core/errors.js'
@@ -56,7 +56,7 @@ export class Allocator {
       otherLedger: (...change) => context.otherLedger(this, ...change),
       dropped: (cause) => {
         context.dropped(this, cause)
-        this.stock.refill(true)
+        this.stock.fetchLeases(true)
       },
     })
     this.#queue = this.pageLeases.queue
@@ -78,17 +78,14 @@ export class Allocator {
   #take(): number {
     const number = this.#queue.take()
     if (number < 0) throw this.#notLeased()
-    if (this.stock.isLow) this.stock.refill()
+    if (this.stock.isLow) this.stock.fetchLeases()
     if (!this.#isNotifying) this.#notify()
     return number
   }
 
   /** @throws HiloError `not-leased`, `closed`, or `invalid-argument` when `formatId` makes none */
   nextIdSync(): string {
-    const number = this.#take()
-    if (this.#format) return this.#format(number, this.#queue)
-    const { prefix, suffix } = this.#queue
-    return prefix + number + suffix
+    return this.#queue.id(this.#take(), this.#format)
   }
 
   /** Are there `count` numbers, and is it the next caller's turn? */
@@ -96,7 +93,7 @@ export class Allocator {
     const { held } = this.#queue
     // A closed page holds nothing; to ask its signal each time would slow every id down.
     if (held === 0 && this.#context.signal.aborted) return false
-    return held >= count && (!this.stock.waiters.hasTakers || this.stock.isDry)
+    return held >= count && (!this.stock.waiters.isTakeWaiting || this.stock.isDry)
   }
 
   /**
@@ -108,16 +105,16 @@ export class Allocator {
     const { signal } = this.#context
     if (signal.aborted) return Promise.reject(signal.reason)
     const taken = this.stock.waiters.add(count, () => take(this), limits)
-    this.stock.refill()
+    this.stock.fetchLeases()
     return taken
   }
 
-  /** `count` ids for one caller. What comes when it has given up goes back. */
+  /** `count` ids for one caller. Ids that come after the caller has given up go back. */
   take(count: number, limits: WaitLimits): Promise<Batch> {
     return withinLimits(this.#lease(count, limits), limits, (batch) => batch.end())
   }
 
-  /** From the device's free ones, or from what the page leases when it is this caller's turn. */
+  /** From the device's free ones, or from the page's leases when it is this caller's turn. */
   async #lease(count: number, { timeout, signal }: WaitLimits): Promise<Batch> {
     this.#context.signal.throwIfAborted()
     const deadline = performance.now() + timeout
@@ -126,7 +123,7 @@ export class Allocator {
     this.#batches.add(leases)
     const { queue } = leases
     try {
-      if (!this.stock.waiters.hasTakers) await leases.exchange(count, false)
+      if (!this.stock.waiters.isTakeWaiting) await leases.exchange(count, false)
       while (queue.held < count || signal?.aborted) {
         await leases.parkDownTo(0, false)
         const left = Math.max(1, deadline - performance.now())
@@ -182,7 +179,7 @@ export class Allocator {
     this.#context.signal.throwIfAborted()
     if (this.#queue.held >= count && !limits.signal?.aborted) return
     const held = this.stock.waiters.keep(count, limits)
-    this.stock.refill()
+    this.stock.fetchLeases()
     await held
   }
 
@@ -199,7 +196,7 @@ export class Allocator {
     const { signal, missing } = this.#context
     if (signal.aborted) return signal.reason
     if (missing) return missing
-    this.stock.refill()
+    this.stock.fetchLeases()
     return notLeased(this.#collection)
   }
 

@@ -9,7 +9,7 @@ import type { IdOf } from '../core/id-format.js'
 import type { LeaseQueue } from '../device/page/lease-queue.js'
 import { ambiguous } from '../device/page/refusals.js'
 
-/** @internal What a batch stands on. */
+/** @internal The lease of a batch. */
 export interface BatchLease {
   collection: string
   count: number
@@ -22,7 +22,7 @@ export interface BatchLease {
   giveBack(): void
 }
 
-/** Ids that are the caller's alone, without `await`: what {@link Hilo.take} resolves with. */
+/** Ids that are the caller's alone, without `await`: the result of {@link Hilo.take}. */
 export class Batch implements Disposable {
   readonly #lease: BatchLease
   #isEnded = false
@@ -45,8 +45,7 @@ export class Batch implements Disposable {
    */
   next(): string {
     const { queue, idOf } = this.#lease
-    const number = this.#take()
-    return idOf ? idOf(number, queue) : queue.prefix + number + queue.suffix
+    return queue.id(this.#take(), idOf)
   }
 
   /** The bare number of the next id. Errors as {@link next}, and as {@link Hilo.nextNumber}. */

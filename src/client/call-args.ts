@@ -62,9 +62,9 @@ export interface IdentityOptions {
   /** Another database than the `database` option's. */
   database?: string
   /**
-   * Names what the number is for, best the id of the invoice itself. For 30 days, the same key gets
-   * the same number, also after a lost answer, a crash, or on another device. Up to 128 bytes of
-   * UTF-8. Default: a new one for each call.
+   * Names the document of the number, best by the id of the invoice itself. For 30 days, the same
+   * key gets the same number, also after a lost answer, a crash, or on another device. Up to 128
+   * bytes of UTF-8. Default: a new one for each call.
    */
   key?: string
   /** Aborting rejects the call with `aborted`. */

@@ -37,7 +37,7 @@ export class Connection {
 
   /**
    * Calls are rejected at once with `reason`. Resolves when the owner has ended: it first stores
-   * what it was granted.
+   * its grants.
    */
   async close(reason: unknown): Promise<void> {
     this.#refuse(reason)
@@ -45,7 +45,7 @@ export class Connection {
     this.end(reason)
   }
 
-  /** @param reason what calls are rejected with: those that wait, and those to come */
+  /** @param reason of the rejection of all calls: those that wait, and those to come */
   end(reason: unknown): void {
     this.#refuse(reason)
     this.#worker?.terminate()

@@ -1,11 +1,12 @@
 /**
- * What a Hilo tells its listeners, and when: a change is told once, however often it is reported.
+ * The events of a Hilo. Guarantees that listeners get each change once, however often it is
+ * reported.
  */
 import type { HiloError } from '../core/errors.js'
 import type { Target } from '../device/contract.js'
 import type { CollectionStatus, Degraded, HiloStatus, LedgerChange } from './status.js'
 
-/** What each event's `detail` holds. */
+/** The `detail` of each event. */
 export interface HiloEvents {
   /** Something of the status changed. */
   status: HiloStatus
@@ -21,7 +22,7 @@ export interface HiloEvents {
   ending: { collection: string; series: string; left: number; lasting: number; validUntil?: string }
   /**
    * This device's storage is a copy, and another copy has checked in: its ranges were dropped. Ids
-   * that it made before may exist twice: tell somebody who can check.
+   * that it made before may exist twice: tell somebody who can check them.
    */
   fork: { collection: string }
   /**
@@ -56,7 +57,7 @@ interface Subject extends EventTarget {
 
 export class Events {
   readonly #hilo: Subject
-  readonly #told = new Map<object, { isLow: boolean; error: string | undefined }>()
+  readonly #last = new Map<object, { isLow: boolean; error: string | undefined }>()
 
   constructor(hilo: Subject) {
     this.#hilo = hilo
@@ -74,8 +75,8 @@ export class Events {
   /** The status of a collection may have changed. */
   changed(of: { target: Target }, { state, available, lastError }: CollectionStatus): void {
     const isLow = state === 'low'
-    const before = this.#told.get(of)
-    this.#told.set(of, { isLow, error: lastError?.message })
+    const before = this.#last.get(of)
+    this.#last.set(of, { isLow, error: lastError?.message })
     const { collection } = of.target
     if (isLow && !before?.isLow) this.dispatch('low', { collection, available })
     if (lastError && before?.error !== lastError.message)

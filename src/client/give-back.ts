@@ -1,5 +1,5 @@
 /**
- * Sends what a page gives back to the server, when there may be no time for an answer. A page loads
+ * Gives a page's numbers back to the server, when there may be no time for an answer. A page loads
  * this file once it has its first ids; until then nothing is offered to it.
  */
 import { MOST_TOKENS, type ReturnManyRequest, type ReturnRequest } from '../core/wire.js'
@@ -44,7 +44,7 @@ export async function giveBack(
       keepalive: length <= MOST_KEPT_ALIVE,
       credentials,
       // There is no time for a preflight, which plain text without headers does not need. Our
-      // server reads in the body, too, who asks.
+      // server also finds the token in the body.
       ...(text && { body: text }),
       ...((!text || isOwnOrigin(url)) && { headers }),
     })

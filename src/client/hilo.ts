@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The façade: what an app calls. It checks the arguments, sends each call to its collection's
- * allocator, and loads the calls that are rare when they are made.
+ * The façade: the methods that an app calls. It checks the arguments, sends each call to its
+ * collection's allocator, and loads the calls that are rare when they are made.
  */
 import { baseUrl } from '../core/base-url.js'
 import { bindMethods } from '../core/bound.js'
@@ -58,13 +58,13 @@ export interface HiloRealm extends Realm {
 
 type OnlineCalls = typeof import('./online-calls.js')
 
-/** The options as they were checked, and what `close()` aborts. */
+/** The checked options, and the signal that `close()` aborts. */
 export interface HiloAccess {
   options: CheckedOptions
   signal: AbortSignal
   /** False while the app's own offline switch is on. */
   isSwitchedOn(): boolean
-  /** What `startOver` calls, with its option `database`. */
+  /** The functions that `startOver` calls, with its option `database`. */
   startOvers: ((database?: string) => Promise<void>)[]
   /** @throws HiloError `invalid-collection`, `invalid-argument` */
   find(collection: CollectionRef, database?: string): { name: string; database: string }
@@ -91,7 +91,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   readonly #realm: HiloRealm
   readonly #events: Events
   readonly #observers = new Set<Promise<Observer | undefined>>()
-  /** What was told. */
+  /** The warnings that were given. */
   readonly #degraded = new Set<Degraded>()
 
   /** @internal */
@@ -121,12 +121,12 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
         this.#events.dispatch('exhausted', { collection: target.collection, error }),
       stored: (...change) => this.#observed(...change),
     })
-    // A server that renders pages imports what they import, and would claim at each start.
+    // A server that renders pages imports this file, too, and would claim at each start.
     const isServer = !('document' in globalThis || 'location' in globalThis || checked.store)
     if (!isServer) this.#ready = this.#start()
   }
 
-  /** @internal What `offline-hilo/consecutive` needs of this instance. */
+  /** @internal The parts of this instance that `offline-hilo/consecutive` needs. */
   get access(): HiloAccess {
     return this.#instance
   }
@@ -269,9 +269,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * What this device holds of a collection, number by number. One read of its storage: it changes
-   * nothing and holds nobody up. What another page has issued is seen at that page's next exchange
-   * with the device.
+   * The numbers of a collection on this device, one by one. One read of its storage: it changes
+   * nothing and holds nobody up. Numbers that another page has issued show after that page's next
+   * exchange with the device.
    * @throws HiloError `invalid-collection`, `storage-failed`, `outdated`, `closed`
    */
   async inspect(
@@ -286,9 +286,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * Reports what happens to numbers, in every tab of this device, for all collections that this
+   * Reports each change of numbers, in every tab of this device, for all collections that this
    * instance has used: claims, leases, give-backs and so on, as they reach the storage. It compares
-   * what is stored before and after, so it costs nothing while nobody watches. Issued ids are
+   * the stored states before and after, so it costs nothing while nobody watches. Issued ids are
    * reported when their page settles them, not one by one.
    * @returns stops watching
    */
@@ -328,16 +328,16 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.#switchOnline(false)
   }
 
-  /** Ends {@link goOffline}, and sends at once what waits. */
+  /** Ends {@link goOffline}, and sends all waiting requests at once. */
   goOnline(): void {
     this.#switchOnline(true)
   }
 
   /**
-   * Gives back what this page and the device hold, of every collection: at sign-out, say. Other
-   * pages keep what they hold. With `database`, every collection of that database.
-   * @throws HiloError `server-unreachable`: the device keeps what it holds. `server-refused`,
-   * `invalid-collection`, `aborted`: it keeps what was not sent yet
+   * Gives back the numbers of this page and of the device, of every collection: at sign-out, say.
+   * Other pages keep theirs. With `database`, every collection of that database.
+   * @throws HiloError `server-unreachable`: the device keeps its numbers. `server-refused`,
+   * `invalid-collection`, `aborted`: it keeps the numbers that were not sent yet
    */
   release(options?: Omit<IdOptions, 'timeout'>): Promise<void>
   /** The same for one collection that the app does not need any more. */
@@ -355,10 +355,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * Goes on with the ledger that answers now, after another one has stopped this device (the event
-   * `ledger`). What the device holds of the first ledger is dropped: a gap. Call it only when
-   * nobody uses ids of the first one any more, or the second begins above them: both grant the
-   * same numbers. Without a second ledger it changes nothing. A series of `consecutive` that this
-   * page uses has ended, and may begin another letter now.
+   * `ledger`). The device drops its numbers of the first ledger: a gap. Call it only when nobody
+   * uses ids of the first one any more, or the second begins above them: both grant the same
+   * numbers. Without a second ledger it changes nothing. A series of `consecutive` that this page
+   * uses has ended, and may begin another letter now.
    * @param options of one database; default: of all
    * @throws HiloError `storage-failed`, `outdated`, `closed`
    */
@@ -371,7 +371,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   /**
    * Parks this page's leases on the device and stops. Calls that wait are rejected with `closed`.
    * With a reserve of 0 everything goes back to the server. The promise resolves when all is
-   * stored, also what a request under way brings. It waits for each as long as `timeout` allows.
+   * stored, also the grant of a request under way. It waits for each as long as `timeout` allows.
    */
   close(): Promise<void> {
     return this.#instance.close()
@@ -424,7 +424,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     }
   }
 
-  /** @param known what the call may be told, besides the database */
+  /** @param known the options that the call has, besides the database */
   #allocatorOf(
     collection: CollectionRef,
     options?: CallLimits,
@@ -461,7 +461,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   /**
    * Makes a rare call. Its limits begin before its file is loaded.
    * @param name of the method
-   * @param known what the call may be told
+   * @param known the options that the call has
    */
   async #online<T>(
     name: string,
@@ -469,11 +469,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     known: (keyof CallLimits)[],
     run: (calls: OnlineCalls, caller: Caller) => Promise<T>,
   ): Promise<T> {
-    const begun = performance.now()
+    const startedAt = performance.now()
     const { timeout = Number.POSITIVE_INFINITY, signal } = checkCall(options, ...known)
     const call = `\`hilo.${name}()\``
     const calls = await withinLimits(this.#loadOnlineCalls(), { timeout, signal, call })
-    return run(calls, this.#caller(begun))
+    return run(calls, this.#caller(startedAt))
   }
 
   /** @throws HiloError `closed`, `server-unreachable` */
@@ -498,9 +498,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     }
   }
 
-  #caller(begun: number): Caller {
+  #caller(startedAt: number): Caller {
     return {
-      begun,
+      startedAt,
       instance: this.#instance,
       PageLeases,
       HiloError,

@@ -1,7 +1,7 @@
 /**
- * What one Hilo consists of: the link to the owner, what the page does when it closes, and an
- * allocator for each collection that was used. Starts all of it, tells it how the page and the
- * network are, and ends it with `close()`.
+ * The parts of one Hilo: the link to the owner, the page's exit, and an allocator for each
+ * collection that was used. Starts all of it, tells it how the page and the network are, and ends
+ * it with `close()`.
  */
 import { HiloError, toFailure } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
@@ -25,7 +25,7 @@ export interface Realm extends Pick<LinkOptions, 'spawn'> {
   world?: PageWorld
 }
 
-/** What an instance reports. */
+/** The reports of an instance. */
 export interface InstanceListener extends Pick<OwnerCallbacks, 'stored'> {
   changed(allocator: Allocator): void
   exhausted(allocator: Allocator, error: HiloError): void
@@ -207,7 +207,7 @@ export class Instance {
     }
   }
 
-  /** Parks all leases, then ends the owner, which first stores what it was granted. */
+  /** Parks all leases, then ends the owner, which first stores its grants. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed

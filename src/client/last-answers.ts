@@ -1,8 +1,8 @@
 /**
- * What a page remembers, over its reload, of the last check-ins that were answered: their ids, in
- * `sessionStorage`. They name no owner and grant nothing. Where a device has stored the same ids,
- * the server need not be asked again whether the device is a copy (H32). A copied or restored
- * profile brings them, too, but starts with another load than a reload.
+ * The ids of the last check-ins that were answered: a page keeps them in `sessionStorage` over its
+ * reload. They name no owner and grant nothing. Where a device has stored the same ids, the server
+ * need not be asked again whether the device is a copy (H32). A copied or restored profile brings
+ * them, too, but starts with another load than a reload.
  */
 
 /** By the name of a collection on its device: the id of the check-in. */
@@ -12,8 +12,8 @@ export type LastAnswers = Record<string, string>
 const ITEM = 'offline-hilo'
 
 /**
- * Takes what this tab's page left before its reload. After any other load there is nothing, and
- * nothing stays for a reload to come.
+ * Takes the ids that this tab's page left before its reload. After any other load there is nothing,
+ * and nothing stays for a reload to come.
  */
 export function takeAnswers(device: string): LastAnswers {
   try {
@@ -44,7 +44,7 @@ const read = (): Record<string, LastAnswers> =>
 
 /**
  * Is this load a reload? A session that is restored says `back_forward` in Chromium and Firefox.
- * Nobody has measured what WebKit says, nor what a frame says whose page is restored.
+ * Nobody has measured WebKit, nor a frame whose page is restored.
  */
 function isReload(): boolean {
   // guard: H32 an engine that was not measured always asks

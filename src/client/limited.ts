@@ -9,20 +9,20 @@ import type { CallOptions } from './waiters.js'
 /** Timers with more milliseconds than 31 bits hold go off at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** What the page has already: this file is loaded apart from it. */
+/** The modules that the page has already: this file is loaded apart from them. */
 interface Limited {
   HiloError: typeof HiloError
   onAbort: typeof onAbort
   /** The call's timeout begins then. */
-  begun: number
+  startedAt: number
 }
 
 /**
- * @param meaning a sentence for the error: what the early end means for the caller
+ * @param meaning a sentence for the error: the effect of the early end on the caller
  * @param run gets a signal that is aborted when the call ends early
  */
 export async function limited<T>(
-  { HiloError, onAbort, begun }: Limited,
+  { HiloError, onAbort, startedAt }: Limited,
   { timeout = Number.POSITIVE_INFINITY, signal }: CallOptions,
   meaning: string,
   run: (ended: AbortSignal) => Promise<T>,
@@ -38,7 +38,7 @@ export async function limited<T>(
   const ignoreSignal = signal && onAbort(signal, abort)
   const timer =
     timeout < Number.POSITIVE_INFINITY
-      ? setTimeout(late, Math.min(timeout - (performance.now() - begun), MAX_TIMER_MS))
+      ? setTimeout(late, Math.min(timeout - (performance.now() - startedAt), MAX_TIMER_MS))
       : undefined
   try {
     return await Promise.race([untilStored(run, ending.signal), ended])
@@ -48,7 +48,7 @@ export async function limited<T>(
   }
 }
 
-/** What became of a step that hung is not known; the next run reads it. */
+/** The outcome of a step that hung is not known; the next run reads it. */
 async function untilStored<T>(run: (ended: AbortSignal) => Promise<T>, ended: AbortSignal) {
   for (;;)
     try {
@@ -62,7 +62,7 @@ async function untilStored<T>(run: (ended: AbortSignal) => Promise<T>, ended: Ab
     }
 }
 
-/** @param meaning a sentence for the error: what this means for the caller */
+/** @param meaning a sentence for the error: the effect on the caller */
 const aborted = (ErrorClass: typeof HiloError, signal: AbortSignal, meaning: string): HiloError =>
   new ErrorClass('aborted', `The call was aborted by its signal. ${meaning}`, {
     cause: signal.reason,

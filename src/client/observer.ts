@@ -1,4 +1,7 @@
-/** What `inspect` and `watch` show. It changes nothing, and is loaded when first used. */
+/**
+ * The answers of `inspect` and the reports of `watch`. It changes nothing, and is loaded when first
+ * used.
+ */
 import type { fromFailure } from '../core/errors.js'
 import { type Step, stepsBetween } from '../device/activity.js'
 import type { OwnerCallbacks, Target } from '../device/contract.js'
@@ -10,7 +13,7 @@ import type { OwnerLink } from './owner-link.js'
 import type { PageLeases } from './page-leases.js'
 
 /**
- * One collection of this device, number by number: what {@link Hilo.inspect} returns. Without
+ * One collection of this device, number by number: the result of {@link Hilo.inspect}. Without
  * secrets.
  */
 export interface Inspection {
@@ -43,7 +46,7 @@ export interface InspectedSegment extends Segment {
   isThisPage: boolean
 }
 
-/** What happened to some numbers: what {@link Hilo.watch} reports. */
+/** A change of some numbers, as {@link Hilo.watch} reports it. */
 export interface Activity extends Step {
   /** Its name, as the server knows it. */
   collection: string
@@ -113,7 +116,7 @@ export function observe(thisPage: string, listener: (activity: Activity) => void
   }
 }
 
-/** What a listener throws is reported, as an event listener's error is, and holds up nothing. */
+/** A listener's error is reported, like that of an event listener, and holds up nothing. */
 function tell(listener: (activity: Activity) => void, activity: Activity): void {
   try {
     listener(activity)

@@ -24,8 +24,8 @@ import { release as releaseTogether, type Used } from './release.js'
 export { giveBack } from './give-back.js'
 
 /**
- * The instance that is called. It brings what the page has already: this file imports none of it,
- * because bundlers would cut that out of the page's file.
+ * The instance that is called. It brings the modules that the page has already: this file imports
+ * none of them, because bundlers would cut them out of the page's file.
  */
 export interface Caller extends Checks {
   instance: Instance
@@ -34,7 +34,7 @@ export interface Caller extends Checks {
   onAbort: typeof onAbort
   newId(): string
   /** When it was called: its timeout begins before this file is loaded. */
-  begun: number
+  startedAt: number
 }
 
 /** @throws HiloError */

@@ -1,5 +1,5 @@
 /**
- * What a page does when it closes and has no time: it writes notes of what is left to two places,
+ * Runs when a page closes and has no time: it writes notes of unused numbers to two places,
  * remembers which check-ins were answered, and gives the surplus back. It starts all of this
  * synchronously inside the handler, and awaits nothing first: nothing else works in every engine.
  */
@@ -29,7 +29,7 @@ export class PageExit {
   readonly takesBack: boolean
   /** Loaded once the page has its first ids. Before that nothing goes back. */
   sender: GiveBack | undefined
-  /** What goes back in common requests, while that is gathered. */
+  /** The pieces that are gathered for a common request. */
   #gathered: ReturnedPiece[] | undefined
   /** Resolves when the last common requests are answered. */
   #sent: Promise<void> | undefined
@@ -132,7 +132,9 @@ export class PageExit {
     if (!this.#store) leaveAnswers(this.#config.name, this.answers)
   }
 
-  /** What `act` gives back, of all collections, goes in common requests, before this returns. */
+  /**
+   * All that `act` gives back, of all collections, goes in common requests, before this returns.
+   */
   together(act: () => void): void {
     const pieces: ReturnedPiece[] = []
     this.#gathered = pieces

@@ -1,7 +1,7 @@
 /**
- * A page's shell: runs what `device/page` decides for one collection. It asks the owner, hears its
- * answers, leaves notes and sends the surplus back. Each event reaches the page synchronously,
- * before anybody is told of it.
+ * A page's shell: carries out the decisions of `device/page` for one collection. It asks the owner,
+ * hears its answers, leaves notes and sends the surplus back. Each event reaches the page
+ * synchronously, before anybody is told of it.
  */
 import { type Failure, fromFailure, toFailure } from '../core/errors.js'
 import { type Range, total } from '../core/range.js'
@@ -32,7 +32,7 @@ export type PageState = 'visible' | 'hidden' | 'closed'
 export interface PageLeasesContext {
   /** This page instance; no identity outlives it (H7). */
   page: string
-  /** An id that no exchange of this page has had, whatever its collection. Begins with `page`. */
+  /** An id that no exchange of this page has had, in any collection. Begins with `page`. */
   newExchange(): string
   link: OwnerLink
   pageExit: PageExit
@@ -55,13 +55,13 @@ const GIVE_BACK_PAUSE_MS = 60_000
 export class PageLeases {
   readonly target: Target
   readonly queue: LeaseQueue
-  /** What the device last said of itself. */
+  /** The device's last view of itself. */
   view: DeviceView | undefined
   /** As in the view. It stands here too, because it is read for every number. */
   mixedNodes: readonly string[] | undefined
   /** Has anybody asked for ids here? */
   isAsked = false
-  /** The storage did not do what it was asked; gone with the next success. */
+  /** The storage failed; undefined again after the next success. */
   failure: Failure | undefined
   readonly #context: PageLeasesContext
   readonly #page: Page
@@ -101,8 +101,9 @@ export class PageLeases {
   }
 
   /**
-   * One transaction on the device: it settles what this page has given up, leases `want` numbers,
-   * and sets surplus aside for this page if `offer`. The page first cancels the offers that it has.
+   * One transaction on the device: it settles the leases that this page has given up, leases `want`
+   * numbers, and sets surplus aside for this page if `offer`. The page first cancels the offers
+   * that it has.
    * @param ahead leases as many more, if the device can spare them
    * @param isIdle nobody asked for the numbers
    * @param call `claim`: the server is asked first, unless `want` are free
@@ -231,7 +232,7 @@ export class PageLeases {
     this.#releases--
   }
 
-  /** @returns shall the server get back what is on the device now? */
+  /** @returns shall the server get back the numbers on the device now? */
   async close(): Promise<boolean> {
     const isReleased =
       this.#page.copies !== undefined && this.#keepsNothing() && this.#context.isOnline()
@@ -241,14 +242,14 @@ export class PageLeases {
     return isReleased
   }
 
-  /** What this page would set aside during a release, the release would not send. */
+  /** The release would not send numbers that this page sets aside meanwhile. */
   #mayOffer(): boolean {
     return this.#releases === 0 && this.#context.state() === 'visible' && this.#canSend()
   }
 
   #canSend(): boolean {
     const { isOnline, pageExit } = this.#context
-    // What is sent in vain is of no use before the next check-in.
+    // Numbers that are sent in vain are of no use before the next check-in.
     return isOnline() && pageExit.sender !== undefined && this.view?.isReachable !== false
   }
 

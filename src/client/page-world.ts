@@ -1,6 +1,6 @@
-/** What a page sees of its realm. A `Hilo` of `offline-hilo/testing` brings a world of its own. */
+/** A page's view of its realm. A `Hilo` of `offline-hilo/testing` brings a world of its own. */
 export interface PageWorld {
-  /** What the browser believes. */
+  /** As the browser believes. */
   isOnline(): boolean
   isVisible(): boolean
   /** Milliseconds; only ever for pacing. */

@@ -1,6 +1,6 @@
 /**
- * What an app can show of its ids: a snapshot, made from what this page holds and what the device
- * last said of itself.
+ * A snapshot for an app's own display, made from this page's numbers and the device's last view of
+ * itself.
  */
 import { fromFailure, type HiloError } from '../core/errors.js'
 import type { StorageKind } from '../device/contract.js'
@@ -54,10 +54,11 @@ export interface HiloStatus {
   /**
    * `opening`: this page has not opened it yet. `persistent`: the browser keeps it. `best-effort`:
    * the browser may evict it when space is short. `memory`: nothing survives this page; if
-   * IndexedDB only did not open, it is tried again, and what is in memory moves there when it does.
+   * IndexedDB only did not open, it is tried again, and the numbers in memory move there when it
+   * does.
    */
   storage: StorageKind
-  /** What is missing, though ids go on. Empty: nothing. */
+  /** The missing parts, though ids go on. Empty: none. */
   degraded: Degraded[]
   /** By collection; of a database that is not the option's, by `collection|database`. */
   collections: Record<string, CollectionStatus>
@@ -65,7 +66,7 @@ export interface HiloStatus {
   gaps: Gaps
 }
 
-/** What a status is made of: what a page holds of a collection, and what its device has said. */
+/** The source of a status: a page's numbers of a collection, and its device's last view. */
 export type Counted = Pick<
   PageLeases,
   'target' | 'queue' | 'offered' | 'view' | 'failure' | 'isAsked'
@@ -106,7 +107,7 @@ export function statusOf(page: Counted, isOnline: boolean): CollectionStatus {
   const free = (view?.free ?? 0) + offered
   const available = free + queue.held + (page.onTheWay ?? 0)
   const reserve = view?.reserve ?? target.reserve
-  const isClaiming = view?.isClaiming ?? isAsked
+  const isClaiming = view ? view.isClaiming : isAsked && !failure
   return {
     available,
     leased: queue.held,

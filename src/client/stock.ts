@@ -1,7 +1,7 @@
 /**
- * Keeps enough ids of one collection at hand in this page: fetches them, parks what is not needed,
- * and refuses the callers that cannot be served. `device/page/stock` decides; this is its shell.
- * Guarantees that one fetch runs at a time, and none after the page was closed.
+ * Keeps enough ids of one collection at hand in this page: fetches them, parks those that are not
+ * needed, and refuses the callers that cannot be served. `device/page/stock` decides; this is its
+ * shell. Guarantees that one fetch runs at a time, and none after the page was closed.
  */
 import { type Failure, fromFailure, type HiloError, toFailure } from '../core/errors.js'
 import type { DeviceView } from '../device/contract.js'
@@ -9,7 +9,6 @@ import type { LeaseQueue } from '../device/page/lease-queue.js'
 import { notServed } from '../device/page/refusals.js'
 import {
   asked,
-  begun,
   type Call,
   ended,
   failed,
@@ -21,9 +20,10 @@ import {
   limit,
   looksAgain,
   nextCall,
+  nextFetch,
+  type PageNeeds,
   parksAtRest,
   released,
-  type Situation,
   spared,
   UNUSED,
   wish,
@@ -90,11 +90,11 @@ export class Stock {
   }
 
   /**
-   * Fetches leases until the page holds what it should and every caller is served, or no more can
-   * be had. One at a time.
+   * Fetches leases until the page holds enough and every caller is served, or no more can be had.
+   * One at a time.
    * @param isIdle nobody asked for an id
    */
-  refill(isIdle = false): void {
+  fetchLeases(isIdle = false): void {
     const { is } = this.mode
     if (this.#context.signal.aborted) return
     // guard: H16 a call during the refusal of another one is not forgotten
@@ -107,12 +107,12 @@ export class Stock {
    * The page is seen again, perhaps after a stay in the back/forward cache: it leases anew (H6).
    */
   wake(): void {
-    if (isUsed(this.mode)) this.refill(true)
+    if (isUsed(this.mode)) this.fetchLeases(true)
   }
 
   /** The network may be back. */
   retryNow(): void {
-    if (!this.waiters.isEmpty) this.refill()
+    if (!this.waiters.isEmpty) this.fetchLeases()
   }
 
   /** The device or another tab reported something. */
@@ -125,7 +125,7 @@ export class Stock {
     const canServe = this.waiters.canServe(this.#queue.held + view.free)
     const todo = !this.waiters.isEmpty && heard(this.mode, before?.failure, failure, canServe)
     if (todo === 'fetch') {
-      this.refill()
+      this.fetchLeases()
       return
     }
     if (todo === 'refuse') this.#refuse(failure!)
@@ -140,23 +140,25 @@ export class Stock {
     if (this.#pageLeases.hasSurplus()) this.#watchRest()
   }
 
-  /** Offline: what this page would have sent back goes to the device, for every tab to use. */
+  /**
+   * Offline: numbers that this page would have sent back go to the device, for every tab to use.
+   */
   keepSurplus(): void {
     if (this.#pageLeases.offers.length > 0) this.#pageLeases.exchange(0)
   }
 
   /** Another page of this device has no id left: parks the ids that no caller here waits for. */
   async parkExcess(): Promise<void> {
-    const keeps = () => spared(this.mode, this.#situation(0))
+    const keeps = () => spared(this.mode, this.#needs(0))
     // It repeats this if an answer that was under way brought more.
     // guard: H3 a page parks its excess again, when an answer brought more
     do await this.#pageLeases.parkDownTo(keeps(), false)
     while (this.#queue.held > keeps())
   }
 
-  /** The page is hidden. What the app has asked it to hold stays. */
+  /** The page is hidden. It keeps the numbers that the app has asked it to hold. */
   park(): void {
-    const { warmed } = this.#situation(0)
+    const { warmed } = this.#needs(0)
     this.mode = hidden(this.mode)
     if (warmed <= 0) this.#pageLeases.park()
     else if (this.#queue.held > warmed) this.#pageLeases.parkDownTo(warmed)
@@ -193,12 +195,12 @@ export class Stock {
   async #fetchWhileAsked(): Promise<void> {
     await this.#callersHadTheirTurn()
     // Checked after each wait: the page may have been closed or released.
-    for (let mode = begun(this.mode); mode; mode = begun(this.mode)) {
+    for (let mode = nextFetch(this.mode); mode; mode = nextFetch(this.mode)) {
       this.mode = mode
       const failure = await this.#fetch().catch((error) => toFailure(error, 'storage-failed'))
       if (failure) await this.#refuse(failure)
     }
-    this.mode = ended(this.mode, this.#situation())
+    this.mode = ended(this.mode, this.#needs())
     this.#watchRest()
     this.#context.changed()
   }
@@ -208,7 +210,7 @@ export class Stock {
     let call: Call | undefined = 'exchange'
     while (call && isUsed(this.mode)) {
       this.#serve()
-      const lacking = wish(this.#situation(), this.mode)
+      const lacking = wish(this.#needs(), this.mode)
       if (!lacking) return undefined
       const { want, ahead, isIdle } = lacking
       const failure = await this.#pageLeases.exchange(want, undefined, ahead, isIdle, call)
@@ -219,7 +221,7 @@ export class Stock {
       const { free, failure: lastFailure, isReleased } = this.#pageLeases.view!
       if (isReleased && this.waiters.isEmpty) return undefined
       const atHand = free + this.#pageLeases.offers.length
-      call = nextCall(this.#situation(), atHand, lastFailure, call)
+      call = nextCall(this.#needs(), atHand, lastFailure, call)
     }
     return undefined
   }
@@ -238,7 +240,7 @@ export class Stock {
   }
 
   /**
-   * A claim may take long. What came for a caller that left meanwhile is for those behind it, or is
+   * A claim may take long. Numbers for a caller that left meanwhile are for those behind it, or are
    * parked.
    */
   #callerLeft(): void {
@@ -247,20 +249,20 @@ export class Stock {
   }
 
   /**
-   * No more numbers come now. Serves the callers for whom the page holds enough, and parks what was
-   * leased for the others. Refuses the others, except callers without a timeout: if the request
-   * will be repeated, these wait for it.
+   * No more numbers come now. Serves the callers for whom the page holds enough, and parks the
+   * leases of the others. Refuses the others, except callers without a timeout: if the request will
+   * be repeated, these wait for it.
    */
   async #refuse(failure: Failure): Promise<void> {
     if (!isUsed(this.mode)) return
     this.mode = failed(this.mode)
     this.#serve(true)
-    // What became of a step that hung is not known; the next one reads it, and takes it back.
+    // The outcome of a step that hung is not known; the next one reads it, and takes it back.
     // guard: H18 a storage that hung is asked again while a caller waits
     if (failure.code === 'storage-failed' && failure.retryAfter)
       return this.#retryAfter(failure.retryAfter)
     const left = this.#queue.held + (this.#pageLeases.view?.free ?? 0)
-    const most = limit(this.#situation())
+    const most = limit(this.#needs())
     // guard: H3 a call that fails leaves its numbers to others
     if (this.#queue.held > most) {
       await this.#pageLeases.parkDownTo(most)
@@ -291,9 +293,9 @@ export class Stock {
     this.#retryTimer?.unref?.()
   }
 
-  #situation(
+  #needs(
     perSecond = this.#pace.perSecond(this.#context.world.now(), this.#queue.issued),
-  ): Situation {
+  ): PageNeeds {
     const { held, issued } = this.#queue
     return {
       held,
@@ -319,7 +321,7 @@ export class Stock {
     this.#silenceTimer?.unref?.()
   }
 
-  /** After a burst, or in the background, parks what the page does not need any more. */
+  /** After a burst, or in the background, parks numbers that the page does not need any more. */
   #watchRest(): void {
     if (this.#context.signal.aborted) return
     this.#restTimer ??= this.#context.world.later(() => {
@@ -329,11 +331,11 @@ export class Stock {
   }
 
   async #rest(): Promise<void> {
-    const situation = this.#situation()
-    const most = limit(situation)
-    if (parksAtRest(this.mode, situation, this.#pageLeases.hasSurplus()))
+    const needs = this.#needs()
+    const most = limit(needs)
+    if (parksAtRest(this.mode, needs, this.#pageLeases.hasSurplus()))
       await this.#pageLeases.parkDownTo(most)
     if (this.#context.state() !== 'visible' && most === 0) await this.#pageLeases.returnSurplus()
-    if (looksAgain(this.#situation(0), most)) this.#watchRest()
+    if (looksAgain(this.#needs(0), most)) this.#watchRest()
   }
 }

@@ -22,7 +22,7 @@ export interface CallOptions {
 export interface WaitLimits {
   timeout: number
   signal?: AbortSignal | undefined
-  /** What waits for a file that comes late. Absent: it waits for ids. */
+  /** The call that waits for a file that comes late. Absent: it waits for ids. */
   call?: string
 }
 
@@ -38,9 +38,9 @@ interface Waiter {
 
 export class Waiters {
   /** Callers that take `count` numbers, in the order in which they asked. */
-  readonly #takers = new Set<Waiter>()
+  readonly #toTake = new Set<Waiter>()
   /** Callers that only want the page to hold `count` numbers. Nobody waits for them. */
-  readonly #keepers = new Set<Waiter>()
+  readonly #toHold = new Set<Waiter>()
   #taken = 0
   /** Callers with a timeout. */
   #timed = 0
@@ -58,17 +58,17 @@ export class Waiters {
   /** How many numbers the page has to hold to serve everybody. */
   get total(): number {
     let kept = 0
-    for (const { count } of this.#keepers) kept = Math.max(kept, count)
+    for (const { count } of this.#toHold) kept = Math.max(kept, count)
     return this.#taken + kept
   }
 
   get isEmpty(): boolean {
-    return this.#takers.size + this.#keepers.size === 0
+    return this.#toTake.size + this.#toHold.size === 0
   }
 
   /** Does anybody wait to take a number? */
-  get hasTakers(): boolean {
-    return this.#takers.size > 0
+  get isTakeWaiting(): boolean {
+    return this.#toTake.size > 0
   }
 
   /** Can anybody be served once `held` numbers are held? */
@@ -78,15 +78,15 @@ export class Waiters {
   }
 
   /**
-   * Resolves with what `take` returns, once `count` numbers are held and it is this caller's turn.
+   * Resolves with the result of `take`, once `count` numbers are held and it is this caller's turn.
    */
   add<T>(count: number, take: () => T, limits: WaitLimits): Promise<T> {
-    return this.#wait(this.#takers, count, take, limits)
+    return this.#wait(this.#toTake, count, take, limits)
   }
 
   /** Resolves once `count` numbers are held. */
   keep(count: number, limits: WaitLimits): Promise<void> {
-    return this.#wait(this.#keepers, count, () => {}, limits)
+    return this.#wait(this.#toHold, count, () => {}, limits)
   }
 
   /**
@@ -95,12 +95,12 @@ export class Waiters {
    * holds 3, the callers behind it that want 1 get theirs
    */
   serve(held: () => number, mayOvertake = false): void {
-    for (const waiter of this.#takers) {
+    for (const waiter of this.#toTake) {
       // guard: H25 who can be served is served
       if (waiter.count <= held()) waiter.serve()
       else if (!mayOvertake) break
     }
-    for (const waiter of this.#keepers) if (waiter.count <= held()) waiter.serve()
+    for (const waiter of this.#toHold) if (waiter.count <= held()) waiter.serve()
   }
 
   /** @param error made for a caller that asked for `count` numbers */
@@ -124,7 +124,7 @@ export class Waiters {
       const leave = () => {
         waiting.delete(waiter)
         ignoreSignal?.()
-        if (waiting === this.#takers) this.#taken -= count
+        if (waiting === this.#toTake) this.#taken -= count
         // In Node, a timer that nobody needs keeps the process alive.
         if (waiter.deadline < Number.POSITIVE_INFINITY && --this.#timed === 0) this.#setTimer()
       }
@@ -149,15 +149,15 @@ export class Waiters {
       if (signal?.aborted) return reject(aborted(signal, call))
       const ignoreSignal = signal && onAbort(signal, abort)
       waiting.add(waiter)
-      if (waiting === this.#takers) this.#taken += count
+      if (waiting === this.#toTake) this.#taken += count
       if (waiter.deadline < Number.POSITIVE_INFINITY) this.#timed++
       if (waiter.deadline < this.#timerAt) this.#setTimer(waiter.deadline)
     })
   }
 
   *#all(): Iterable<Waiter> {
-    yield* this.#takers
-    yield* this.#keepers
+    yield* this.#toTake
+    yield* this.#toHold
   }
 
   #setTimer(deadline = Number.POSITIVE_INFINITY): void {
@@ -190,8 +190,8 @@ export class Waiters {
 }
 
 /**
- * What `work` resolves with, unless the caller's timeout passes, or its signal is aborted, before.
- * @param unused takes what comes later
+ * The result of `work`, unless the caller's timeout passes, or its signal is aborted, before.
+ * @param unused takes a result that comes later
  */
 export function withinLimits<T>(
   work: Promise<T>,

@@ -1,4 +1,4 @@
-/** What a developer reads in the console; loaded when there is something to say. */
+/** The warnings for a developer's console; loaded with the first one. */
 import type { Degraded } from './status.js'
 
 /** A page has two open instances for one device. */
@@ -17,8 +17,8 @@ export function otherVersion(own: string, version: unknown): void {
   )
 }
 
-/** By page: what it was told. */
-const told = new WeakMap<object, Set<Degraded>>()
+/** By page: the warnings that were given. */
+const given = new WeakMap<object, Set<Degraded>>()
 
 /**
  * In development only, once per page and reason.
@@ -26,14 +26,14 @@ const told = new WeakMap<object, Set<Degraded>>()
  */
 export function degraded(reason: Degraded, cause: unknown): void {
   const page = globalThis.document ?? globalThis
-  const known = told.get(page) ?? new Set()
-  told.set(page, known)
+  const known = given.get(page) ?? new Set()
+  given.set(page, known)
   if (known.has(reason) || !isDevelopment()) return
   known.add(reason)
   console.warn(`offline-hilo: ${reason === 'memory' ? inMemory() : noWorker(cause)}`)
 }
 
-/** Is this the machine of who develops it? A server says so by its environment. */
+/** Is this a developer's machine? A server says so by its environment. */
 function isDevelopment(): boolean {
   const { location, process } = globalThis as {
     location?: Location
@@ -50,8 +50,8 @@ function inMemory(): string {
     ? 'there is no page here, so this seems to be a server. Call `createHilo` in the browser ' +
       'only, or give it a `store`'
     : indexedDB
-      ? 'IndexedDB did not open: this site may not store anything (a private window, a setting), ' +
-        'the disk is full, or another tab holds it up'
+      ? 'IndexedDB did not open: storing is forbidden here (a private window), the disk is full, ' +
+        'another tab holds it up, or the app has a database of that `name`'
       : 'there is no IndexedDB here. In a test, use `createTestHilo` of offline-hilo/testing'
   return `ids are in memory, and gone with it, because ${why}. See docs/guide.md#storage.`
 }

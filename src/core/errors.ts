@@ -4,11 +4,11 @@
  * HiloError} again at the public edge.
  */
 
-/** What happened, for code to act on. The message says what it means and what to do. */
+/** The cause, for code to act on. The message explains it and names a remedy. */
 export type HiloErrorCode =
   /**
    * No id is left on this device, and the server gave none; or the ranges of a series have no
-   * number. Keep what the user typed, and try again when `status` changes.
+   * number. Keep the user's input, and try again when `status` changes.
    */
   | 'exhausted'
   /**
@@ -33,23 +33,25 @@ export type HiloErrorCode =
    */
   | 'server-unreachable'
   /**
-   * No HiLo server is known there: what answers is something else, or this device never got an id
-   * from this address. Does the server run? Is `url` right? Does the dev server or the proxy pass
+   * No HiLo server is known there: something else answers, or this device never got an id from this
+   * address. Does the server run? Is `url` right? Does the dev server or the proxy pass
    * `/databases` on? A device that starts for the first time without a network says so, too.
    */
   | 'no-hilo-server'
   /**
-   * The server's answer is not a HiLo answer, or contradicts what this device holds. Nothing of it
-   * is used.
+   * The server's answer is not a HiLo answer, or contradicts the ranges of this device. Nothing of
+   * it is used.
    */
   | 'invalid-response'
   /** The answer was a range beyond 2^53−1, where JavaScript cannot count. Nothing of it is used. */
   | 'unsafe-range'
-  /** The name of a collection that cannot be used, or what names none. Correct the call. */
+  /**
+   * The name of a collection that cannot be used, or an argument that names none. Correct the call.
+   */
   | 'invalid-collection'
   /**
-   * A count, an option or another argument that cannot be used, or what `formatId` makes of a
-   * number. Correct it.
+   * A count, an option, another argument, or a text made by `formatId` that cannot be used. Correct
+   * it.
    */
   | 'invalid-argument'
   /**
@@ -59,8 +61,8 @@ export type HiloErrorCode =
    */
   | 'storage-failed'
   /**
-   * A newer version of this package runs in another tab, or has stored what is here. Reload this
-   * page, or load that version; what is stored stays as it is.
+   * A newer version of this package runs in another tab, or has written this storage. Reload this
+   * page, or load that version; the stored data stays as it is.
    */
   | 'outdated'
   /**
@@ -116,7 +118,7 @@ const OUT_OF_IDS = ['exhausted', 'no-hilo-server']
 /** Every error this package throws. */
 export class HiloError extends Error {
   /**
-   * Is there no id now, and may there be one when the network is back? Keep what the user typed. It
+   * Is there no id now, and may there be one when the network is back? Keep the user's input. It
    * looks at name and code only, so it also takes an error of another copy of this package.
    */
   static isOutOfIds(error: unknown): error is HiloError {
@@ -132,7 +134,7 @@ export class HiloError extends Error {
   }
 
   override readonly name = 'HiloError'
-  /** What happened, for code to act on. The message says what it means and what to do. */
+  /** The cause, for code to act on. The message explains it and names a remedy. */
   readonly code: HiloErrorCode
   /** HTTP status, when the server answered. */
   readonly status: number | undefined

@@ -1,6 +1,6 @@
 /**
- * What a failed request means for the next one: a single table for claims and check-ins. The
- * page learns from it whether its callers may go on waiting.
+ * How a failed request affects the next one: a single table for claims and check-ins. The page
+ * learns from it whether its callers may go on waiting.
  */
 import type { Failure } from './errors.js'
 
@@ -30,7 +30,7 @@ export function nextStep(failure: Failure): NextStep {
   if (failure.ledger) return 'stop'
   // The last numbers below 2^53 may still be enough for a smaller claim.
   if (code === 'unsafe-range' || failure.isTooMany) return 'smaller'
-  // A counter that contradicts itself, or what this device holds.
+  // A counter that contradicts itself, or the ranges of this device.
   if (code === 'invalid-response') return 'forget'
   if (code !== 'server-refused') return 'stop'
   if (status >= 500) return 'same'

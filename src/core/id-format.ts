@@ -89,7 +89,7 @@ const NODE = 'A'
 const SOME = 'orders'
 
 /**
- * Tries a form with two numbers of each collection that an app lists. What the form throws proves
+ * Tries a form with two numbers of each collection that an app lists. An error of the form proves
  * nothing: it may refuse low numbers, or those of a node.
  * @throws HiloError `invalid-argument`
  */

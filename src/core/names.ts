@@ -26,9 +26,10 @@ export interface IdParts {
 }
 
 /** RavenDB keeps the counter of `orders` in the document `Raven/Hilo/orders`. */
-const DOCUMENT_PREFIX = 'Raven/Hilo/'
+export const HILO_DOCUMENT = 'Raven/Hilo/'
 /** In UTF-8. */
-const MAX_DOCUMENT_ID_BYTES = 512
+export const MAX_DOCUMENT_ID_BYTES = 512
+export const DEFAULT_SEPARATOR = '/'
 
 /** The databases that RavenDB and offline-hilo-server can have. */
 export const DATABASE_NAME = /^[\p{L}\p{N}._-]{1,128}$/u
@@ -79,9 +80,8 @@ const LONGEST_MINIFIED = 2
 export function sourceNameOf({ name }: EntityClass): string {
   if (name.length > LONGEST_MINIFIED) return name
   throw badName(
-    'a class names its collection only by a name of three letters or more, because minifiers ' +
-      "make shorter ones. Give the class a `static collection = 'orders'`, or pass " +
-      '`findCollectionName`, or the name itself',
+    'a class name of one or two letters may be made by a minifier. Give the class a ' +
+      "`static collection = 'orders'`, or pass `findCollectionName`, or the name itself",
     `the class ${name}`,
   )
 }
@@ -151,20 +151,16 @@ export function checkTag(tag: unknown, separator: string): string {
   // guard: H24 a blank at an end, or of another kind, makes no other collection
   if (tag !== tag.trim() || /(?! )\s/.test(tag))
     throw invalid(
-      'a collection name has no blank at its ends, and inside it no other blank than a space, ' +
-        'because nobody would see the difference. Pass `name.trim()`',
+      'a collection name has no blank at its ends, and no other blank than a space. Pass ' +
+        '`name.trim()`',
       tag,
     )
   // guard: H24 two spellings that look the same are not two collections
   if (tag !== tag.normalize('NFC'))
+    throw invalid("a collection name is in composed form. Pass `name.normalize('NFC')`", tag)
+  if (utf8Length(HILO_DOCUMENT + tag) > MAX_DOCUMENT_ID_BYTES)
     throw invalid(
-      'a collection name is in composed form, because the other one looks the same and would be ' +
-        "another collection. Pass `name.normalize('NFC')`",
-      tag,
-    )
-  if (utf8Length(DOCUMENT_PREFIX + tag) > MAX_DOCUMENT_ID_BYTES)
-    throw invalid(
-      `a collection name has at most ${MAX_DOCUMENT_ID_BYTES - DOCUMENT_PREFIX.length} bytes ` +
+      `a collection name has at most ${MAX_DOCUMENT_ID_BYTES - HILO_DOCUMENT.length} bytes ` +
         'of UTF-8',
       `${tag.slice(0, 40)}…`,
     )
@@ -175,7 +171,8 @@ const invalid = (rule: string, value: unknown): HiloError => badName(rule, descr
 
 function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
-  return typeof value === 'function' ? 'a function that is no named class' : typeof value
+  if (typeof value === 'function') return 'a function that is no named class'
+  return value === null ? 'null' : typeof value
 }
 
 const badName = (rule: string, shown: string): HiloError =>

@@ -166,7 +166,7 @@ export interface SeriesRequest {
  */
 export const SERIES_NAME = /^(?=.*\d)[A-Za-z0-9._/-]{1,20}$/
 
-/** What an authority writes before numbers, as in the name of a range: `SETP:1-1000`. */
+/** The prefix of an authority's numbers, as in the name of a range: `SETP:1-1000`. */
 export const RANGE_PREFIX = /^[A-Za-z0-9._/-]{1,20}$/
 
 /** Its answer, 201 or 200. */
@@ -189,13 +189,13 @@ interface SeriesRange {
   from: number
   to: number
   /**
-   * What stands before them. Numbers of two prefixes are different numbers: the period of this
-   * range is called `SETP:1-1000`.
+   * Stands before them. Numbers of two prefixes are different numbers: the period of this range is
+   * called `SETP:1-1000`.
    */
   prefix?: string | undefined
   /** The last day on which they are made: `2027-12-31`. */
   validUntil?: string | undefined
-  /** What the authority calls the range. */
+  /** The authority's name for the range. */
   data?: string | undefined
 }
 
@@ -224,8 +224,8 @@ export interface SeriesCheckInRequest {
   /** The record of the number `last` in a chain, where it has one. */
   link?: SeriesLink | undefined
   /**
-   * What is stored now of the last number of which the server has confirmed to have heard. Absent:
-   * there is none.
+   * The last number that the server has confirmed, as the device stores it now. Absent: there is
+   * none.
    */
   heard?: { last: number; link?: SeriesLink | undefined } | undefined
 }
@@ -247,12 +247,12 @@ interface SeriesPeriod {
 }
 
 /** Its answer, 200. */
-export type SeriesCheckInAnswer = SeriesOutcome & {
+export type SeriesCheckInAnswer = SeriesCheckInOutcome & {
   /** The name of the ledger that answers, where the request shows one: another one is refused. */
   ledger?: string | undefined
 }
 
-type SeriesOutcome =
+type SeriesCheckInOutcome =
   /** `closed`: no number may be made in this series any more. `ranges`: as when it was given. */
   | { token: string; closed?: SeriesClosed; ranges?: SeriesRange[] }
   /**
@@ -263,7 +263,7 @@ type SeriesOutcome =
   /** Written by another server, or by this one before it was restored from a backup. */
   | { unknown: true }
 
-/** Who has handed a series over, from which device to which. */
+/** The hand-over of a series: by which person, from which device to which. */
 export interface SeriesHandedOver extends SeriesClosed {
   from: string
   to: string
@@ -292,7 +292,7 @@ export interface SeriesCloseRequest {
   collection: string
   /** `B` */
   series: string
-  /** Who closes it. */
+  /** The person that closes it. */
   by: string
   reason: string
 }
@@ -314,7 +314,7 @@ export interface SeriesHandOverRequest extends SeriesCloseRequest {
   dryRun?: boolean | undefined
 }
 
-/** With what stays of the device that had the series. */
+/** With the numbers that stay with the first device. */
 interface ListedHandOver extends SeriesHandedOver {
   taken: boolean
   /** Numbers that it made, as far as was heard or stated. */
@@ -429,8 +429,8 @@ export const MIN_CAPACITY = 32
 export const MAX_DOUBLED_CAPACITY = 1_048_576
 
 /**
- * How many numbers a claim is granted: RavenDB's rule. The server remembers nothing for it: size
- * and time are what the client echoes.
+ * How many numbers a claim is granted: RavenDB's rule. The server remembers nothing for it: the
+ * client echoes size and time.
  * @param lastBatchSize the `LastSize` of the client's previous range, 0 when it has none
  * @param age milliseconds since the client's previous range, `undefined` when it sent none or it
  * did not parse

@@ -1,7 +1,7 @@
 /**
- * Works out what happened to numbers, from a device's state before and after. Pure. Where several
- * steps lie between the two, it reports each: a number that is leased now and was not there before
- * was claimed, then leased.
+ * Compares a device's state before and after, and lists the events of its numbers. Pure. Where
+ * several steps lie between the two, it reports each: a number that is leased now and was not there
+ * before was claimed, then leased.
  */
 import { size, total } from '../core/range.js'
 import { type HeldSegment, heldSegments, type Numbers } from './segments.js'
@@ -34,7 +34,7 @@ export type ActivityKind =
 
 /** One step on the way of some numbers. */
 export interface Step {
-  /** What happened. */
+  /** The kind of step. */
   kind: ActivityKind
   /** Lowest first. */
   numbers: Numbers[]

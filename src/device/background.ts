@@ -1,7 +1,6 @@
 /**
- * What the owner does beside its calls, and its calls. Its signal is the only thing that stops it.
- * Guarantees that a stop cancels every timer and waits for all that was begun, and that nothing
- * here rejects unhandled.
+ * The owner's calls and background work. Only its signal stops them. Guarantees that a stop cancels
+ * every timer and waits for all work that has started, and that nothing here rejects unhandled.
  */
 
 /** Sets a timer. @returns cancels it */
@@ -25,7 +24,7 @@ export function newBackground(setTimer: SetTimer): Background {
   const stopping = new AbortController()
   const { signal } = stopping
   const running = new Set<Promise<unknown>>()
-  /** What cancels each timer, and who hears of a stop instead. */
+  /** Each timer's cancel function, and its handler of a stop. */
   const timers = new Map<() => void, () => void>()
   return {
     signal,

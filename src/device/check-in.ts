@@ -2,7 +2,8 @@
  * Check-in: the device shows its grant tokens, the server swaps each for a new one. Pure
  * transitions. Guarantees that an offer whose fate was unknown comes back only when no request
  * under its old token can take it away any more (H12), and that a copy of this device's storage
- * stops using what the other copy went on with (H13). What the server has dropped is dropped here.
+ * stops using the ranges with which the other copy went on (H13). Ranges that the server has
+ * dropped are dropped here.
  */
 import { insertAll, type Range, size, total } from '../core/range.js'
 import { type CheckInAnswer, type CheckInRequest, MOST_TOKENS } from '../core/wire.js'
@@ -48,9 +49,9 @@ export function reportIn(
 }
 
 /**
- * Does a device that starts ask the server whether it is a copy, before it leases what is stored,
- * or what a claim under way brings? Not if this run was answered before, and that answer is the
- * stored one: this storage did not go back since. No clock can say so (H19).
+ * Does a device that starts ask the server whether it is a copy, before it leases stored ranges, or
+ * those of a claim under way? Not if the server answered this run before, and the stored answer is
+ * that one: nobody has put an older storage in place since. No clock can say so (H19).
  * @param known the last check-in that was answered before the page's reload
  */
 export function asksFirst(state: DeviceState, known?: string, ownClaim?: string): boolean {
@@ -66,16 +67,17 @@ export function asksFirst(state: DeviceState, known?: string, ownClaim?: string)
 /**
  * Does a claim of an earlier session go before the check-in of a start? One that shows a token
  * does, because no check-in runs beside it. So does one of a device that holds nothing, because the
- * check-in is to show what it brings. Any other one waits: what is held is leased sooner, and the
- * check-in has told what a page gave back without a word, before the server grants it again.
+ * check-in is to show the new tokens. Any other one waits. The device's ranges are leased sooner
+ * then. And the check-in reports the numbers that a closed page sent back before the server grants
+ * them again.
  */
 export const claimsFirst = (state: DeviceState): boolean =>
   state.claim !== undefined && (state.claim.shown !== undefined || everything(state).length === 0)
 
 /**
- * Notes that numbers were leased which an older copy of this storage holds free, under the same
- * token: a request has to move that token. What is leased in the step that stores its token is in
- * no older copy.
+ * Notes that a page leased numbers which an older copy of this storage has as free, under the same
+ * token: the next request has to replace that token. Numbers that are leased in the step that
+ * stores their token are in no older copy.
  */
 export function withUse(before: DeviceState, after: DeviceState): DeviceState {
   if (after.isUnheard || after.leases === before.leases) return after
@@ -169,9 +171,9 @@ function newestHeld(state: DeviceState): string | undefined {
 }
 
 /**
- * Applies, once, what the server answered about the token that a pending claim has shown. If that
- * token is superseded, this device is a copy. The other tokens were not shown yet, so this drops
- * all ranges with a token.
+ * Applies, once, the server's answer about the token that a pending claim has shown. If that token
+ * is superseded, this device is a copy. The other tokens were not shown yet, so this drops all
+ * ranges with a token.
  */
 export function applyShown(
   state: DeviceState,
@@ -202,7 +204,8 @@ function applyResults(
   }, state)
 }
 
-const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [
+/** Of free numbers, leases and offers, also of those that were sent. */
+export const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [
   ...ranges,
   ...leases.map(({ range }) => range),
   ...offers.map(({ range }) => range),

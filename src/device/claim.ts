@@ -1,7 +1,7 @@
 /**
  * How a device's state changes when it claims: pure functions, each meant to run inside one storage
  * transaction. Guarantees that a claim is stored before it is sent, that its grant is added once,
- * and that a grant never overlaps what the device already holds.
+ * and that a grant never overlaps the device's ranges.
  */
 import { HiloError } from '../core/errors.js'
 import { idSuffix } from '../core/names.js'
@@ -66,8 +66,9 @@ export function beginClaim(
 }
 
 /**
- * What pages hold because they are busy. In a burst it is as good as issued, and the next range has
- * to last longer than it. Later a page at rest has parked it, and a page that was killed has not.
+ * The numbers that pages hold because they are busy. In a burst they are as good as issued, and the
+ * next range has to be longer. Later a page at rest has parked them, and a page that was killed has
+ * not.
  */
 function inBurst({ leases }: DeviceState, age = BURST_MS): number {
   if (Math.abs(age) >= BURST_MS) return 0
@@ -75,12 +76,12 @@ function inBurst({ leases }: DeviceState, age = BURST_MS): number {
 }
 
 /**
- * Adds what the server granted. A grant answers one claim and is added once, however many tabs saw
+ * Adds a grant of the server. A grant answers one claim and is added once, however many tabs saw
  * the answer, and however often it came. Without a token (RavenDB) each request for one claim gets
  * numbers of its own. Those of a later answer become a gap: an answer that comes again looks the
  * same, and its numbers may have been given back since.
  * @param date of the answer
- * @throws HiloError `invalid-response` when the grant overlaps what this device already holds
+ * @throws HiloError `invalid-response` when the grant overlaps a range of this device
  */
 export function addGrant(
   state: DeviceState,
@@ -126,8 +127,8 @@ export function addGrant(
 }
 
 /**
- * What a burst has issued counts for its next claim, too. If each grant began to count anew, a
- * claim milliseconds after it would find next to nothing issued, and the range would not grow.
+ * Numbers that a burst has issued count for its next claim, too. If each grant began to count anew,
+ * a claim milliseconds after it would find next to nothing issued, and the range would not grow.
  */
 function recent({ sinceGrant }: DeviceState, date: number): number {
   if (!sinceGrant) return 0

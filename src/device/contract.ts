@@ -1,5 +1,5 @@
 /**
- * What a page and the owner of this device's ranges say to each other. Plain data only, so that it
+ * The messages between a page and the owner of this device's ranges. Plain data only, so that it
  * crosses to a worker; expected failures are values. Every method is safe to lose: an answer that
  * never arrives costs a gap, not a duplicate.
  */
@@ -63,8 +63,8 @@ export interface HiloSource {
    */
   readonly key: string
   /**
-   * The prefix of what it grants begins with the collection and its separator, as `orders/` does.
-   * A grant has no token: nobody checks in with a source.
+   * The prefix of a grant begins with the collection and its separator, as `orders/` does. A grant
+   * has no token: nobody checks in with a source.
    * @param timeout milliseconds it may take
    */
   claim(target: Target, claim: DeviceClaim, timeout: number): Promise<SourceAnswer>
@@ -81,11 +81,13 @@ export interface OwnerCallbacks {
   /** Something changed that this page did not do itself. */
   changed(target: Target, view: DeviceView): void
   /**
-   * While watched: what is stored was `before`, and is `after`. The same twice: how things stand
-   * when the watch begins.
+   * While watched: the stored state was `before`, and is `after`. Twice the same one: the state at
+   * the begin of the watch.
    */
   stored(target: Target, before: DeviceState, after: DeviceState): void
-  /** Parks what this page does not need, because another page of this device has no number left. */
+  /**
+   * Parks numbers that this page does not need, because another page of this device has none left.
+   */
   parkExcess(target: Target): Promise<void>
 }
 
@@ -120,7 +122,7 @@ export interface DeviceView {
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */
   failure?: Failure
-  /** What became of the stored ranges: new ones are claimed, so no caller is refused for it. */
+  /** A failure of the stored ranges. The device claims new ones, so no caller is refused for it. */
   notice?: Failure
   /** No, if the last claim or check-in got no answer. */
   isReachable: boolean
@@ -163,8 +165,8 @@ export interface Owner {
   exchange(target: Target, request: Exchange): Promise<Answer<Exchanged>>
   /**
    * Asks the server once, unless `want` numbers are free; callers share one request.
-   * @param request an exchange for which `want` were missing. The transaction that stores what was
-   * granted also leases the page its numbers
+   * @param request an exchange for which `want` were missing. The transaction that stores the grant
+   * also leases the page its numbers
    */
   claim(target: Target, want: number, request?: Exchange): Promise<Answer<Exchanged>>
   /**
@@ -183,15 +185,15 @@ export interface Owner {
     targets: readonly Target[],
     request: Pick<Exchange, 'page' | 'id'>,
   ): Promise<Answer<object>[]>
-  /** Drops what the first of two ledgers granted, and goes on with the second (H34). */
+  /** Drops the grants of the first of two ledgers, and goes on with the second (H34). */
   startOver(target: Target): Promise<Answer<object>>
   /** Nobody waits for this `reserve` or `release` any more: it begins nothing new. */
   cancel(call: string): void
   /** The collections of this authority that this device has stored something of. */
   collections(): Promise<{ collections: HeldCollection[] } | { failure: Failure }>
   /**
-   * What is stored, with the notes that wait to be settled. One read: it changes nothing and blocks
-   * nobody.
+   * The stored state, with the notes that wait to be settled. One read: it changes nothing and
+   * blocks nobody.
    */
   inspect(target: Target): Promise<Answer<{ state: DeviceState }>>
   /** Whether the page is told of every stored change, those of other tabs too. */
@@ -212,8 +214,8 @@ export interface Owner {
   /** The page may be gone soon, so the server hears of its use now instead of later. */
   reportNow(): void
   /**
-   * Begins nothing new. Resolves when what is under way is stored, and the storage is closed: what
-   * a server grants meanwhile would be lost with the owner.
+   * Begins nothing new. Resolves when all work under way is stored, and the storage is closed: a
+   * grant that comes meanwhile would be lost with the owner.
    */
   close(): Promise<void>
 }

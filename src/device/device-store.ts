@@ -10,9 +10,9 @@
  *   the outcome unknown. Callers treat unknown as a gap.
  * - Each promise settles, also when the storage hangs: `release()` and `close()` wait for it.
  * - `change` is called once, synchronously, and may throw: then nothing is applied and `update`
- *   rejects with what it threw.
- * - `read` returns what the next `update` of that key would get. It changes nothing, not even the
- *   notes.
+ *   rejects with its error.
+ * - `read` returns the state that the next `update` of that key would get. It changes nothing, not
+ *   even the notes.
  * - `keys` lists every key under which something was stored.
  * - `update` hands the notes that pages left for the key to `change`, and removes them in the same
  *   step, so that each is settled once (H5).

@@ -82,8 +82,8 @@ function settleOffer(state: DeviceState, id: string): DeviceState {
  * Settles the notes of a page, then leases it the numbers that it wants, lowest first. Then offers
  * it the surplus above `keep`, highest first, because the server can take those back. If a request
  * comes again, because its answer was lost with a worker, it gets the same answer.
- * @param reserve the target in force. With 200, a page that looks ahead is leased only what leaves
- * 100 free, for the pages that need a number now
+ * @param reserve the target in force. With 200, a page that looks ahead gets numbers as long as 100
+ * stay free, for the pages that need one now
  */
 export function exchange(
   state: DeviceState,

@@ -22,7 +22,7 @@ export function hear(
 ): DeviceState {
   const { ledgers, former = [], stopped } = state
   const of = ledgers?.[tag]
-  // What a request of before brings is late. One that shows the name of today is not.
+  // A former name is late news, unless the request has shown today's name.
   const isLate = former.includes(name!) && follows !== of
   if (!name || !of || name === of || isLate) return state
   const stop = { of, by: name, tag, at: date, numbers: total(heldRanges(state)) }

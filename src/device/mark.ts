@@ -1,7 +1,7 @@
 /**
  * The mark of a claim that a RavenDB is asked for. Its answer names no claim, but it repeats the
  * tag as it was asked for, and tags that differ in capitals are one tag to it. So the capitals are
- * drawn for each claim: who gets an answer with other ones got that of another claim, out of a
+ * drawn for each claim: an answer with other capitals belongs to another claim, and came out of a
  * cache that ignores the query of addresses (H37). Where the tag has few letters, the size of the
  * range is drawn, too. This detects; it proves nothing: an answer to another claim has the same
  * mark once in 2^letters.

@@ -1,12 +1,13 @@
 /**
  * The options of `createHilo`, and their check. A wrong option is refused by name before anything
- * starts.
+ * starts. To add one, describe it in `HiloOptions` and give its rule in `CHECKS`.
  */
 import { HiloError } from '../core/errors.js'
 import { type GivenHeaders, plainHeaders } from '../core/headers.js'
 import { tryFormat } from '../core/id-format.js'
 import {
   DATABASE_NAME,
+  DEFAULT_SEPARATOR,
   type EntityClass,
   type IdParts,
   isSeparator,
@@ -91,9 +92,9 @@ export interface HiloOptions<Name extends string = string> {
    * Makes the id of a number, at once. Every number of a collection must get its own text, in every
    * page and at any time. `createHilo` tries it with the numbers 1 and 2 of each listed collection
    * and the server tag `'A'`, and refuses one that makes no text, an empty one, or the same for
-   * both; so does the first id of a page. Each id is another one than the one before. What numbers
-   * that are farther apart get, nobody compares. Default: `prefix + number + '-' + serverTag`, or
-   * `prefix + number` without a server tag.
+   * both; so does the first id of a page. Each id must differ from the one before; nobody compares
+   * ids that are farther apart. Default: `prefix + number + '-' + serverTag`, or `prefix + number`
+   * without a server tag.
    */
   formatId?: (number: number, parts: IdParts) => string
 }
@@ -102,7 +103,6 @@ export interface HiloOptions<Name extends string = string> {
 export type NamesOf<Name extends string> = [Name] extends [never] ? string : Name
 
 const DEFAULT_TIMEOUT_MS = 10_000
-const DEFAULT_SEPARATOR = '/'
 
 type Check = [rule: string, isRight: (value: never) => boolean]
 const text: Check = [
@@ -135,12 +135,10 @@ export function isPlain(value: unknown): value is object {
   const prototype = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
-const plain: Check = ['a plain object', isPlain]
-
 const CHECKS: Record<keyof HiloOptions, Check> = {
   url: ['a string', (value: unknown) => typeof value === 'string'],
   database: text,
-  collections: plain,
+  collections: ['an object with a key for each, as in { orders: {} }', isPlain],
   device: deviceName,
   reserve: count,
   name: text,
@@ -196,7 +194,7 @@ export type CheckedOptions = HiloOptions &
 export function checkOptions(options: HiloOptions, base: string | undefined): CheckedOptions {
   check('options', options, CHECKS)
   for (const [name, each] of Object.entries(options.collections ?? {}))
-    check(`collections.${name}`, each, { reserve: count })
+    if (each !== undefined) check(`collections.${name}`, each, { reserve: count })
   if (options.database !== undefined) checkDatabase(options.database, options)
   const { formatId, collections = {}, identityPartsSeparator = DEFAULT_SEPARATOR } = options
   // guard: H38 a form is tried before anything starts
@@ -320,8 +318,8 @@ export function checkKeys(name: string, value: unknown, known: readonly string[]
       const [near] = [0, 1, 2].flatMap((changes) =>
         known.filter((each) => isNear(each.toLowerCase(), key.toLowerCase(), changes)),
       )
-      const rule = near ? `\`${near}\`` : `one of ${known.join(', ')}`
-      throw invalid(`${name}.${key}`, rule, key)
+      const advice = near ? `Did you mean \`${near}\`?` : `There are ${known.join(', ')}.`
+      throw nothingDone(`there is no \`${name}.${key}\`. ${advice}`)
     }
 }
 
@@ -341,11 +339,11 @@ function invalid(name: string, rule: string, value: unknown): HiloError {
   const shown =
     typeof value === 'string'
       ? JSON.stringify(value)
-      : typeof value === 'object'
+      : typeof value === 'object' && value
         ? Object.prototype.toString.call(value)
         : String(value)
-  return new HiloError(
-    'invalid-argument',
-    `offline-hilo did nothing: \`${name}\` has to be ${rule}; this is ${shown}.`,
-  )
+  return nothingDone(`\`${name}\` has to be ${rule}; this is ${shown}.`)
 }
+
+const nothingDone = (why: string): HiloError =>
+  new HiloError('invalid-argument', `offline-hilo did nothing: ${why}`)

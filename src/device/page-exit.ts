@@ -5,7 +5,7 @@
  */
 import type { ExchangeNote, LeaseNote, Note } from './state.js'
 
-/** One series of numbers of one authority: what everything stored is filed under. */
+/** One series of numbers of one authority: the key of all its stored records. */
 export type SeriesKey = [url: string, database: string, prefix: string]
 
 /** Names it in locks, in messages between tabs, and in a page's notes over a reload. */

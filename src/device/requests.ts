@@ -10,8 +10,8 @@ import type { DeviceClaim } from './state.js'
 
 /**
  * The claim of our server: of one collection, or of several of one database, which all have one id.
- * The id and the tokens are in the body, because proxies log addresses: whoever knows the id of a
- * claim gets its token.
+ * The id and the tokens are in the body, because proxies log addresses: a reader of such a log
+ * could get the token by the claim's id.
  */
 export function nextCall(
   url: string,
@@ -70,8 +70,8 @@ export function nextUrl(
 }
 
 /**
- * Gives back all of `range`: what the server may grant again starts at `range.from`. A range with a
- * grant token goes back to our server, as JSON in the body; one without to a RavenDB, in the query.
+ * Gives back all of `range`: the server may grant again from `range.from`. A range with a grant
+ * token goes back to our server, as JSON in the body; one without to a RavenDB, in the query.
  */
 export function returnRequest(url: string, target: Target, range: Range): ReturnCall {
   const { token } = range

@@ -3,16 +3,17 @@
  * last days. No page's end changes it, and the clock decides about sizes only. A `reserve` call
  * sets it, and a release ends it, for each page of the device.
  */
+import { DAY_MS } from '../core/day.js'
 import { total } from '../core/range.js'
 import type { Target } from './contract.js'
 import type { Declared, DeviceState } from './state.js'
 
-const DAY_MS = 24 * 60 * 60 * 1000
 /** A value that no page declares any more, after a deploy say, counts for so long. */
 const DAYS = 7
 
 /**
- * Notes what the app of this page asks for. A page without a `reserve` option asks for nothing.
+ * Notes the reserve that the app of this page asks for. A page without a `reserve` option asks for
+ * nothing.
  * @param date the device's clock; a day in its future counts as today
  */
 export function declare(
@@ -60,7 +61,7 @@ export function filled(state: DeviceState, count: number): [DeviceState, boolean
   return total(state.ranges) < count ? [next, false] : [{ ...next, reserve: count }, true]
 }
 
-/** Everything was given back, and what `reserve` has set is over. */
+/** Everything was given back, and the target that `reserve` set has ended. */
 export function withoutReserve(state: DeviceState): DeviceState {
   const { reserve, ...rest } = state
   return reserve === undefined ? state : rest

@@ -44,7 +44,7 @@ export function heldSegments({ ranges, leases, offers }: DeviceState): HeldSegme
 }
 
 /**
- * What to show of a state, lowest first.
+ * The segments of a state, lowest first.
  * @param progress how far a page has used its leases
  */
 export function segmentsOf(state: DeviceState, progress: readonly LeaseNote[]): Segment[] {

@@ -1,10 +1,10 @@
 /**
- * The port to durable series of consecutive numbers, and the records in it: what a
- * {@link DeviceStore} offers in `series`. Contract, which `offline-hilo/store/testing` checks:
+ * The port to durable series of consecutive numbers, and the records in it. A {@link DeviceStore}
+ * offers it as `series`. Contract, which `offline-hilo/store/testing` checks:
  *
  * - A transaction that writes is ONE atomic step: no other one of these series runs beside it, in
  *   any tab or process.
- * - When its promise resolves, what it wrote has reached the disk as surely as the platform can
+ * - When its promise resolves, its writes have reached the disk as surely as the platform can
  *   promise.
  * - When it rejects, nothing was written; only after `storage-failed` for a passed deadline is the
  *   outcome unknown.
@@ -14,15 +14,15 @@
  *   links, also in their transactions.
  */
 
-/** What a chain is made of. */
+/** One record of a chain. */
 export interface ChainRecord<Content = unknown> {
   /** 1, 2, 3 …: its place in the chain. */
   at: number
-  /** What the app calls it: `number` unless it says so. */
+  /** The app's name for this kind of record. Default: `number`. */
   kind: string
   /** The device's clock when it was made, with its offset: `2027-01-01T09:00:00+01:00`. */
   time: string
-  /** What the app gave, as JSON has it. */
+  /** The app's content, as JSON has it. */
   content: Content
   /** Which collection made it. Absent: the chain is the series'. */
   collection?: string
@@ -37,7 +37,7 @@ export interface ChainRecord<Content = unknown> {
 }
 
 /**
- * What does not fit where a record was made.
+ * Why a record did not fit when it was made.
  *
  * - `broken`: the record before it was changed, or has gone.
  * - `clock`: the device's clock says that the record before it is younger.
@@ -48,9 +48,9 @@ export type ChainFlag = 'broken' | 'clock'
 export interface Link extends ChainRecord {
   /** The series, or empty: the chain is the device's. */
   chain: string
-  /** What a record without a number is for. */
+  /** The key of a record without a number. */
   key?: string
-  /** What was hashed. */
+  /** The hashed text. */
   text: string
   /** The hash of the record before, or the initial value. */
   previous: string
@@ -74,17 +74,17 @@ export interface NumberRange {
   /** Its last number. */
   to: number
   /**
-   * What the authority writes before them, `SETP`: numbers of two prefixes are different numbers.
-   * Up to 20 letters, digits, `-`, `.`, `_` and `/`. Default: nothing.
+   * The authority's prefix, `SETP`. Numbers of two prefixes are different numbers. Up to 20
+   * letters, digits, `-`, `.`, `_` and `/`. Default: nothing.
    */
   prefix?: string
   /** The last day on which its numbers are made, by this device's clock. Default: it has none. */
   validUntil?: string
-  /** Comes with each number, as JSON has it: what the authority calls the range. */
+  /** Comes with each number, as JSON has it: the authority's name for the range. */
   data?: unknown
 }
 
-/** What a period has when it is closed. */
+/** The record of a closed period. */
 export interface Closing {
   /** How many numbers. */
   count: number
@@ -93,7 +93,7 @@ export interface Closing {
   last?: string
   /** How many of them nobody has settled yet. */
   open: number
-  /** What the app gave: the sums of a day. */
+  /** The app's sums of the day. */
   sums?: unknown
   by?: string
 }
@@ -117,13 +117,13 @@ export interface NumberRow {
   /** As it was written when it was made: `B-000124`. */
   id: string
   state: 'open' | 'confirmed' | 'cancelled' | 'voided' | 'refused'
-  /** What it is for. Absent: it was never handed out, and its key got another number. */
+  /** The key of its document. Absent: it was never handed out, and its key got another number. */
   key?: string
   /** Why it was cancelled, voided or refused. */
   reason?: string
   /** The date of the document: ISO 8601, in UTC. Absent: it is `takenAt`. */
   date?: string
-  /** Who took it. */
+  /** The person that took it. */
   takenBy?: string
   /** The last number of a period that is closed, or was. */
   closing?: Closing
@@ -131,25 +131,25 @@ export interface NumberRow {
   /** When it was taken, and when it got its state, by the device's clock: ISO 8601, in UTC. */
   takenAt: string
   settledAt?: string
-  /** Who gave it its state. */
+  /** The person that gave it its state. */
   by?: string
   /** The other document, for example the one that voids this one. */
   ref?: string
   /** Set while the number is neither confirmed nor cancelled; an index finds it by this. */
   open?: 1
-  /** Who took it, while it is open: see `living.ts`. */
+  /** The page that took it, while it is open: see `living.ts`. */
   page?: string
   /** It was handed out before the server had heard of it. */
   heard?: false
   /** Its period had given way to another one before: the device's clock went back. */
   isBack?: 1
-  /** The hash of what the app gave. Absent: it gave nothing. */
+  /** The hash of the app's content. Absent: the app gave none. */
   content?: string
   /** Which rule made its record in the chain. */
   rule?: string
   /** Of its record in the chain. Absent: it has none. */
   link?: LinkMark
-  /** What did not fit in the chain when it was made. */
+  /** Why it did not fit into the chain when it was made. */
   flags?: ChainFlag[]
 }
 
@@ -192,7 +192,7 @@ export interface Entry {
   by?: string
   ref?: string
   kind?: string
-  /** The hash of what the app gave. */
+  /** The hash of the app's content. */
   content?: string
   /** Which rule made the record of the chain. */
   rule?: string
@@ -214,9 +214,9 @@ export interface Entry {
   hash: string
 }
 
-/** What one transaction reads and writes. It ends when the work that got it is over. */
+/** The reads and writes of one transaction. It ends with the work that got it. */
 export interface SeriesTransaction {
-  /** What was saved last; undefined: nothing. */
+  /** The state that was saved last; undefined: none. */
   state(): Promise<unknown>
   numberOf(key: string): Promise<NumberRow | undefined>
   numberWith(id: string): Promise<NumberRow | undefined>
@@ -245,8 +245,8 @@ export interface SeriesTransaction {
 /** The series of one collection. */
 export interface SeriesStore {
   /**
-   * What `work` returns, once the transaction is complete. If `work` throws, nothing is written,
-   * and this rejects with what it threw. `work` waits for nothing but the transaction.
+   * Resolves with the result of `work`, once the transaction is complete. If `work` throws, nothing
+   * is written, and this rejects with that error. `work` waits for nothing but the transaction.
    */
   transact<T>(
     mode: 'readonly' | 'readwrite',

@@ -30,9 +30,9 @@ export function topUp({ free, reserve, isReleased }: Shown, aside: number, unmet
  * @param most the reserve, or the larger number that a `reserve` call under way fills up to
  */
 export function goOn({ free, isReleased }: Shown, missing: number, most: number): number {
-  // A `reserve(4_000)` that failed leaves 4,000 missing. Were they all claimed here, a page at
-  // rest would give back what exceeds its reserve of 200, they would be missing again, and
-  // claims would never end.
+  // A `reserve(4_000)` that failed leaves 4,000 missing. Were they all claimed here, a page at rest
+  // would give back all above its reserve of 200, they would be missing again, and claims would
+  // never end.
   // guard: H25 claims in the background end at the reserve
   const want = Math.min(free + missing, most)
   return want > free && !isReleased ? want : 0
@@ -55,10 +55,11 @@ export interface Need {
 }
 
 /**
- * How many numbers to claim. At least what is missing, in one request. More only for a device that
- * issues ids fast: RavenDB's table decides, but for the numbers that were issued, not for those
- * that were granted. So a range that comes back unused makes no other range larger, and a range
- * grows until it lasts for half a minute. More than a server grants at once takes several claims.
+ * How many numbers to claim. At least as many as are missing, in one request. More only for a
+ * device that issues ids fast: RavenDB's table decides, but for the numbers that were issued, not
+ * for those that were granted. So a range that comes back unused makes no other range larger, and a
+ * range grows until it lasts for half a minute. More than a server grants at once takes several
+ * claims.
  * @param largest the server has refused a claim for more
  */
 export function claimSize(

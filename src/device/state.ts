@@ -1,6 +1,6 @@
 /**
- * What this device durably knows of one collection, and what pages and transitions say about it.
- * Types and the empty state only.
+ * The stored state of one collection on this device, and the answers of its transitions. Types and
+ * the empty state only.
  */
 import type { Range } from '../core/range.js'
 import type { CheckInAnswer, CheckInRequest, LedgerNames } from '../core/wire.js'

@@ -1,6 +1,6 @@
 /**
- * Reading back what an earlier session stored, and each step on it. Storage is not trusted: a
- * record that was cut short, or in which one number has two owners, is refused whole, with the
+ * Reads the state that an earlier session stored, and runs each step on it. Storage is not trusted:
+ * a record that was cut short, or in which one number has two owners, is refused whole, with the
  * reason, so that it can be set aside and the device claims anew. No step makes such a record. The
  * record of a newer version is left alone.
  */

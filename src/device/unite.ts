@@ -1,13 +1,15 @@
 /**
- * What a device got in memory, because its storage did not open in time, moves into what it has
- * stored (H35). Pure. Guarantees that a number keeps its owner: free, a page's, or offered by it.
+ * Moves the numbers that a device kept in memory, because its storage did not open in time, into
+ * the stored state (H35). Pure. Guarantees that a number keeps its owner: free, a page's, or
+ * offered by it.
  */
-import { insertAll, overlaps, type Range } from '../core/range.js'
+import { insertAll, overlaps } from '../core/range.js'
+import { everything } from './check-in.js'
 import { hear } from './ledger.js'
 import type { DeviceState } from './state.js'
 
 /**
- * @param apart in memory. What its claim brings is a gap: nobody knows whether it was sent
+ * @param apart in memory. A grant of its claim is a gap: nobody knows whether the claim was sent
  * @param date the device's clock, for people
  */
 export function unite(stored: DeviceState, apart: DeviceState, date: number): DeviceState {
@@ -44,8 +46,3 @@ export function unite(stored: DeviceState, apart: DeviceState, date: number): De
     united,
   )
 }
-
-const everything = ({ ranges, leases, offers }: DeviceState): Range[] => [
-  ...ranges,
-  ...[...leases, ...offers].map(({ range }) => range),
-]

@@ -33,7 +33,7 @@ export function pagesOf({ leases, offers }: DeviceState): Set<string> {
 }
 
 /**
- * The pages to ask for what they offer and have not sent: all of them, when that and the free
+ * The pages to ask for their offers that they have not sent: all of them, when that and the free
  * numbers cover `want`. None, when even all of it is not enough: then only a claim helps.
  */
 export function pagesWithOffers({ ranges, offers }: DeviceState, want: number): Set<string> {
@@ -45,8 +45,8 @@ export function pagesWithOffers({ ranges, offers }: DeviceState, want: number): 
 }
 
 /**
- * These pages did not answer: what they hold is lost, but for offers with a token. The server knows
- * what became of those.
+ * These pages did not answer: their numbers are lost, but for offers with a token. The server knows
+ * the fate of those.
  */
 export function writeOffPages(state: DeviceState, pages: ReadonlySet<string>): DeviceState {
   if (pages.size === 0) return state

@@ -1,14 +1,12 @@
 /**
- * Reads what comes with a status of success. Guarantees that what somebody else answers, such as
- * the sign-in page of a hotel's network, is `no-hilo-server` whatever was asked: the device then
- * counts as offline.
+ * Reads answers with a status of success. Guarantees that an answer of somebody else, such as the
+ * HTML of a hotel's sign-in page, is always `no-hilo-server`: the device then counts as offline.
  */
 import { HiloError } from '../core/errors.js'
 
-/** What to check when something else than a HiLo server seems to be at the address. */
+/** A hint for when something else than a HiLo server seems to be at the address. */
 export const CHECK_ADDRESS =
-  'Check that the server runs, that `url` is right, and that a proxy or dev server in front of ' +
-  'it passes `/databases` on.'
+  'Check `url`, that the server runs, and that a proxy or dev server passes `/databases` on.'
 
 /** The fields of a JSON body. Undefined: it is no JSON. */
 export function parsed(body: string): Record<string, unknown> | undefined {
@@ -31,15 +29,17 @@ export function readAnswer<T>(body: string, url: string, ...fields: (keyof T & s
   return answer as { [K in keyof T]?: unknown }
 }
 
-export const noHiloAnswer = (url: string, why: string, body: string): HiloError =>
-  new HiloError('no-hilo-server', `${noAnswer(url, why, body)} ${CHECK_ADDRESS}`, {
-    noAnswer: true,
-  })
+export const noHiloAnswer = (
+  url: string,
+  why: string,
+  body: string,
+  advice = CHECK_ADDRESS,
+): HiloError =>
+  new HiloError('no-hilo-server', `${noAnswer(url, why, body)} ${advice}`, { noAnswer: true })
 
 /** A HiLo server's answer contradicts itself. */
 export const invalid = (url: string, why: string, body: string): HiloError =>
-  new HiloError('invalid-response', `${noAnswer(url, why, body)} Check that the URL is right.`)
+  new HiloError('invalid-response', `${noAnswer(url, why, body)} Look into its log.`)
 
 const noAnswer = (url: string, why: string, body: string): string =>
-  `${url} gave no HiLo answer: ${why}. It began: ${JSON.stringify(body.slice(0, 120))}. ` +
-  'Nothing was taken.'
+  `${url} gave no HiLo answer: ${why} (${JSON.stringify(body.slice(0, 40))}).`

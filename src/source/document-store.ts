@@ -17,7 +17,7 @@ export interface StoredDocument {
   content: { Max: number }
   /** Undefined: the store has no such document yet. */
   version: string | undefined
-  /** What goes between the collection and the number, from `Raven/ServerPrefixForHilo`. */
+  /** The text between the collection and the number, from `Raven/ServerPrefixForHilo`. */
   serverPrefix: string
 }
 
@@ -50,7 +50,7 @@ const OLD_RAVEN: Dialect = {
   neverHolds: { 'If-Match': 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
 }
 
-/** Object stores, WebDAV and whatever else follows HTTP. */
+/** Object stores, WebDAV and all else that follows HTTP. */
 const PLAIN_HTTP: Dialect = {
   isNew: { 'If-None-Match': '*' },
   neverHolds: { 'If-Match': '"offline-hilo-probe"' },
@@ -63,7 +63,7 @@ const PLAIN_HTTP: Dialect = {
 const CONFLICTS = [412, 409, 404]
 
 /**
- * A store that ignores conditions takes the test write. It is far above what other devices write
+ * A store that ignores conditions takes the test write. It is far above the writes of other devices
  * meanwhile, so that it leaves a gap and no number is granted twice.
  */
 const TEST_WRITE_JUMP = 1_000_000

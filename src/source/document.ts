@@ -121,7 +121,8 @@ export function documentSource(options: DocumentOptions): HiloSource {
           range: { from, to, prefix, serverTag: '' },
         }
       }
-      // Nobody can have deleted what was not there: a proxy answers, or the place does not exist.
+      // Nobody can have deleted a file that was not there: a proxy answers, or the place does not
+      // exist.
       const isNoPlace = isNew && conflict === 404
       if (lost === MAX_RACES || isNoPlace) throw alwaysLost(address, conflict, lost + 1)
       await pause(Math.min(FIRST_PAUSE_MS * 2 ** lost, LAST_PAUSE_MS) * Math.random())

@@ -1,6 +1,6 @@
 /**
- * Shared by the sources that speak HTTP: turns a failed request into a `HiloError` that says what
- * to do.
+ * Shared by the sources that speak HTTP: turns a failed request into a `HiloError` that names a
+ * remedy.
  */
 import { HiloError, toFailure } from '../core/errors.js'
 import { isRepeated } from '../core/failures.js'
@@ -22,13 +22,13 @@ const LONGEST_WAIT_OF_STRANGERS_MS = 60_000
 
 const SIGN_IN = 'If that is a sign-in page, the user has to sign in again.'
 
-const ASKED_AGAIN = 'It is asked again later.'
+export const ASKED_AGAIN = 'It is asked again later.'
 
 /**
  * Requests to a server.
  * @returns sends one and resolves with the body of its answer; it throws HiloError
- * `server-unreachable`, `server-refused`, `no-hilo-server`. `meaning` says what it means for the
- * caller that no answer came
+ * `server-unreachable`, `server-refused`, `no-hilo-server`. `meaning` says how a lost answer
+ * affects the caller
  */
 export function requester(
   { url, timeout, credentials }: ServerAddress,
@@ -66,29 +66,29 @@ export function requester(
 /**
  * The result of `work`, if it comes within `timeout` milliseconds. A later result is dropped: its
  * numbers are a gap.
- * @param what the address that is asked, or the name of the app's function that is called
- * @param meaning what it means for the caller that no answer came
- * @throws HiloError what `work` throws; any other error as `server-unreachable`
+ * @param callee the address that is asked, or the name of the app's function that is called
+ * @throws HiloError of `work`; any other error as `server-unreachable`
  */
 export async function within<T>(
   timeout: number,
-  what: string,
+  callee: string,
   work: (signal: AbortSignal) => Promise<T>,
   meaning = ASKED_AGAIN,
 ): Promise<T> {
-  const signal = AbortSignal.timeout(timeout)
+  // Node takes whole numbers only.
+  const signal = AbortSignal.timeout(Math.trunc(timeout))
   try {
     return await orAborted(signal, work(signal))
   } catch (cause) {
     if (cause instanceof HiloError) throw cause
     // The app's function failed: a request itself fails with a `TypeError` only.
-    const isOfApp = !(cause instanceof TypeError && what.startsWith('http'))
+    const isOfApp = !(cause instanceof TypeError && callee.startsWith('http'))
     const why = signal.aborted
       ? `did not answer within ${timeout} ms.`
       : isOfApp
         ? `failed: ${(cause as Error)?.message ?? cause}.`
-        : `could not be reached.${crossOriginAdvice(what)}`
-    throw new HiloError('server-unreachable', `${what} ${why} ${meaning}`, {
+        : `could not be reached${crossOriginAdvice(callee)}.`
+    throw new HiloError('server-unreachable', `${callee} ${why} ${meaning}`, {
       cause,
       // This caller has waited for the whole timeout. For as long again, other calls fail at once.
       ...(signal.aborted && { retryAfter: timeout }),
@@ -122,15 +122,12 @@ export const granted = (work: Promise<GrantedRange>): Promise<SourceAnswer> =>
 function crossOriginAdvice(url: string): string {
   const origin = globalThis.location?.origin
   if (origin === undefined || new URL(url).origin === origin) return ''
-  return (
-    ` If it runs, check that it allows this origin (CORS): \`cors.origins\` of ` +
-    `offline-hilo-server has to list ${origin}, or a proxy on ${origin} has to pass requests on.`
-  )
+  return `, or does not allow ${origin} (CORS, \`cors.origins\`)`
 }
 
 /**
  * The server answered, and refused; or its proxy answered that it is down.
- * @param meaning what it means for the caller that the server cannot serve now
+ * @param meaning how a server that cannot serve now affects the caller
  */
 export function refusal(
   response: Response,
@@ -168,7 +165,7 @@ function noHiloServer(
   const { status } = response
   return new HiloError(
     status > 501 ? 'server-unreachable' : 'no-hilo-server',
-    `${url} answered ${status}${reason(body)}, and not as a HiLo server does. ` +
+    `${url} answered ${status}${reason(body)}, but not as a HiLo server. ` +
       `${response.redirected ? SIGN_IN : CHECK_ADDRESS} ${meaning}`,
     // guard: H33 nobody but a HiLo server stops this device for long
     { ...paused(response, LONGEST_WAIT_OF_STRANGERS_MS), status, noAnswer: true },
@@ -181,7 +178,7 @@ function paused({ headers }: Response, longest = LONGEST_WAIT_MS): { retryAfter?
   return wait > 0 ? { retryAfter: wait } : {}
 }
 
-/** So do offline-hilo-server and RavenDB say what they refuse. */
+/** The form of a refusal by offline-hilo-server and by RavenDB. */
 function isHiloRefusal(body: string): boolean {
   const { Type, Message } = said(body)
   return typeof Type === 'string' && typeof Message === 'string'
@@ -198,7 +195,7 @@ function advice(status: number, meaning: string): string {
     : 'It is refused again until its cause is removed.'
 }
 
-/** What the server says was wrong: the `Message` of its JSON answer. */
+/** The server's reason: the `Message` of its JSON answer. */
 function reason(body: string): string {
   const { Message } = said(body)
   return typeof Message === 'string' ? `: ${Message.slice(0, 300).replace(/\.$/, '')}` : ''

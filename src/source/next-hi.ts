@@ -1,7 +1,7 @@
 /**
  * Takes ranges from any counter of the app, by the textbook's HiLo. With `maxLo` 100, the hi 7
  * gives this device the numbers 700 to 799. Guarantees that a hi never becomes an id when it is
- * negative, no whole number, or not above what this device has seen.
+ * negative, no whole number, or not above the highest one that this device has seen.
  */
 import { HiloError } from '../core/errors.js'
 import type { Range } from '../core/range.js'
@@ -21,8 +21,8 @@ export interface NextHiOptions {
    */
   nextHi: (collection: string, database: string) => Promise<number> | number
   /**
-   * How many ids one hi stands for. Everybody who takes from this counter uses the same `maxLo`,
-   * for ever: with another one, ids would be made again.
+   * How many ids one hi stands for. All users of this counter have the same `maxLo`, for ever: with
+   * another one, ids would be made again.
    */
   maxLo: number
   /**

@@ -1,7 +1,7 @@
 /**
  * Claims ranges over RavenDB's HiLo protocol, from offline-hilo-server or from a RavenDB. It passes
  * on the grant tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
- * answer becomes a range; any other answer becomes a `HiloError` that says what to do.
+ * answer becomes a range; any other answer becomes a `HiloError` that names a remedy.
  */
 import { HiloError } from '../core/errors.js'
 import { size } from '../core/range.js'
@@ -161,7 +161,7 @@ function toGrant(
   // guard: H11 the answer to another claim is no answer
   if (Claim !== undefined && Claim !== id) throw ofAnotherClaim(url, body)
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
-    throw noHiloAnswer(url, 'Prefix, Low or High is missing', body)
+    throw noHiloAnswer(url, 'it has no Prefix, Low or High', body)
   // guard: H37 an answer for another tag is no answer
   if (!Prefix.startsWith(collection + separator)) throw ofAnotherClaim(url, body)
   // guard: H15 no range above 2^53−1 is taken
@@ -223,6 +223,7 @@ function checkReturned(body: string, url: string): void {
 const ofAnotherClaim = (url: string, body: string): HiloError =>
   noHiloAnswer(
     url,
-    'it answers another claim; a cache in front of it seems to ignore the query of addresses',
+    'it answers another claim',
     body,
+    'A cache in front of it seems to ignore the query of addresses: exempt `/databases` from it.',
   )

@@ -1,6 +1,6 @@
 /**
- * The port to the server or counter that grants ranges. An implementation keeps no state: what must
- * survive a lost answer is in the claim.
+ * The port to the server or counter that grants ranges. An implementation keeps no state: all that
+ * must survive a lost answer is in the claim.
  */
 import type { Range } from '../core/range.js'
 import type { CheckInAnswer, CheckInRequest } from '../core/wire.js'
@@ -35,8 +35,8 @@ export interface Source {
   reach?(target: Target): Promise<void>
   /**
    * Gives back a range that nobody on this device uses any more. For a range without a token it is
-   * called at most once (H8). Absent: this source takes nothing back, and the device keeps what it
-   * has claimed.
+   * called at most once (H8). Absent: this source takes nothing back, and the device keeps its
+   * claimed numbers.
    * @throws HiloError as `claim`
    */
   giveBack?(target: Target, range: Range): Promise<void>

@@ -32,7 +32,7 @@ export interface DatabaseDescription<Schema extends DBSchema> {
   /** Each transaction is over all of them. */
   stores: StoreNames<Schema>[]
   create(db: IDBPDatabase<Schema>): void
-  /** A sentence for errors: what the failure means for the caller. `No id was handed out.` */
+  /** A sentence for errors: the effect of the failure on the caller. `No id was handed out.` */
   meaning: string
 }
 
@@ -72,9 +72,10 @@ export class Database<Schema extends DBSchema> {
   }
 
   /**
-   * What `work` returns, once the transaction is complete; on any failure the transaction is
-   * aborted. `work` makes its requests and commits. A page has one transaction at a time. So its
-   * deadline begins when it is the first of its page, and another tab waits for one at most.
+   * Resolves with the result of `work`, once the transaction is complete; on any failure the
+   * transaction is aborted. `work` makes its requests and commits. A page has one transaction at a
+   * time. So its deadline begins when it is the first of its page, and another tab waits for one at
+   * most.
    */
   transact<M extends 'readonly' | 'readwrite', T>(
     mode: M,
@@ -93,7 +94,7 @@ export class Database<Schema extends DBSchema> {
 
   /**
    * A connection may be dead, without a word, while a new one would work. So one that fails is
-   * dropped, and what it has surely not done is done once more.
+   * dropped, and a transaction that it surely did not run runs once more.
    */
   async #attempt<M extends 'readonly' | 'readwrite', T>(
     mode: M,
@@ -144,8 +145,8 @@ export class Database<Schema extends DBSchema> {
         tx.abort()
         return { error, isUndone: true }
       } catch {
-        // It is over, or commits. Who has waited in vain does not wait once more: the outcome is
-        // unknown then, which callers treat as a gap.
+        // It is over, or commits. A caller that waited in vain does not wait once more: the outcome
+        // is unknown then, and callers treat that as a gap.
         const isUndone = error !== this.#late && Boolean((await ended)?.isUndone)
         return { error, isUndone }
       }
@@ -175,7 +176,7 @@ export class Database<Schema extends DBSchema> {
       this.#db = undefined
       // It may succeed later, when nobody would close it.
       opening.then((db) => db.close()).catch(() => {})
-      if ((error as Error).name === 'VersionError') throw outdated()
+      if ((error as Error).name === 'VersionError') throw outdated(this.#description.name)
       throw error instanceof HiloError ? error : this.#failed('it did not open', error)
     }
   }
@@ -189,7 +190,7 @@ export class Database<Schema extends DBSchema> {
       // at once (H17).
       blocking: (_current, newVersion, event) => {
         // guard: H17 a page of an older version stops when the storage is upgraded
-        if (newVersion !== null) this.#end = outdated()
+        if (newVersion !== null) this.#end = outdated(name)
         ;(event.target as IDBDatabase).close()
       },
     })
@@ -206,12 +207,16 @@ export class Database<Schema extends DBSchema> {
   }
 
   #failed(what: string, cause?: unknown, retryAfter?: number): HiloError {
-    return new HiloError(
-      'storage-failed',
-      `IndexedDB failed: ${what}. ${this.#description.meaning} Try again; if it persists, close ` +
-        `this site's other tabs or free some disk space.`,
-      { cause, ...(retryAfter && { retryAfter }) },
-    )
+    const { name, meaning } = this.#description
+    // It opens, and has other stores.
+    const isForeign = (cause as Error | undefined)?.name === 'NotFoundError'
+    const advice = isForeign
+      ? `'${name}' is a database of the app itself: pass another \`name\`.`
+      : "Try again; if it persists, close this site's other tabs or free some disk space."
+    return new HiloError('storage-failed', `IndexedDB failed: ${what}. ${meaning} ${advice}`, {
+      cause,
+      ...(retryAfter && { retryAfter }),
+    })
   }
 }
 
@@ -240,10 +245,9 @@ function throwIfFailed(failure: Failure | undefined): void {
   if (failure) throw failure.error
 }
 
-function outdated(): HiloError {
-  return new HiloError(
+const outdated = (name: string): HiloError =>
+  new HiloError(
     'outdated',
-    'A newer version of offline-hilo in another tab has upgraded the storage. This page issues ' +
-      'no more ids; reload it.',
+    `A newer version of offline-hilo has upgraded the database '${name}'. This page issues no ` +
+      'more ids; reload it. If the app itself has that database, pass another `name`.',
   )
-}

@@ -12,7 +12,7 @@ interface Schema extends DBSchema {
   collections: { key: StoreKey; value: DeviceState }
   /** Pages leave them when they close, under `[...key, lease id]`. */
   [NOTES_STORE]: { key: [...StoreKey, string]; value: Note }
-  /** Records that could not be used, kept for a person who looks into it. */
+  /** Records that could not be used, kept for a person to look into. */
   'set-aside': { key: number; value: { key: StoreKey; record: unknown } }
 }
 
@@ -30,7 +30,7 @@ interface Update {
   failed?: { error: unknown }
 }
 
-/** What one transaction changes, by the names of the keys. */
+/** The changes of one transaction, by the names of the keys. */
 interface Batch {
   ofKeys: Map<string, { key: StoreKey; updates: Update[] }>
   /** Resolves when it is on the disk. */
@@ -40,7 +40,7 @@ interface Batch {
 export class IndexedDbStore implements DeviceStore {
   readonly isDurable = true
   readonly #db: Database<Schema>
-  /** What waits for its turn; the next update joins it. */
+  /** The batch that waits for its turn; the next update joins it. */
   #next: Batch | undefined
 
   constructor(name: string) {
@@ -62,7 +62,7 @@ export class IndexedDbStore implements DeviceStore {
     return this.#db.open()
   }
 
-  /** What waits for its turn together is one transaction, and so one commit. */
+  /** Updates that wait together share one transaction, and so one commit. */
   async update<T>(
     key: StoreKey,
     change: (stored: unknown, notes: Note[]) => Change<T>,
@@ -134,7 +134,7 @@ async function changeAll(tx: WriteTransaction, { ofKeys }: Batch): Promise<void>
 }
 
 /**
- * One record is read once and written once, whatever number of updates change it.
+ * One record is read once and written once, however many updates change it.
  * @returns the writes that are under way
  */
 async function changeRecord(

@@ -1,7 +1,7 @@
 /**
  * Device state in IndexedDB that did not open in time (H35). It lives in memory until IndexedDB
- * opens, and moves there then, once: what a page holds stays that page's. Guarantees that nothing
- * is in both, and that no token is shown before; what moves in a transaction that fails is a gap.
+ * opens, and moves there then, once: a page keeps its numbers. Guarantees that nothing is in both,
+ * and that no token is shown before. If that transaction fails, its numbers are a gap.
  */
 import { HiloError } from '../core/errors.js'
 import { type DeviceState, emptyState } from '../device/state.js'
@@ -18,7 +18,7 @@ interface Surroundings {
   after(ms: number, run: () => void): () => void
   /** The device's clock. */
   date(): number
-  /** It has opened: from now on, what is stored is used. */
+  /** It has opened: from now on, the stored state is used. */
   onOpen(): void
 }
 
@@ -87,7 +87,7 @@ export class LateStore implements DeviceStore {
     return { stored: apart ? this.#united(stored, apart) : stored, notes }
   }
 
-  /** @throws HiloError `storage-failed` while nobody knows what is stored */
+  /** @throws HiloError `storage-failed` while nobody knows the stored state */
   async keys(): Promise<StoreKey[]> {
     if (!this.#isOpen) throw new HiloError('storage-failed', 'The storage has not opened yet.')
     return [...(await this.#memory.keys()), ...(await this.#db.keys())]

@@ -22,9 +22,9 @@ export interface StoreBench {
 }
 
 export interface StoreCheck {
-  /** What the store promises. */
+  /** The promise of the store. */
   name: string
-  /** Rejects with an error that says what the store did instead. */
+  /** Rejects with an error that names the store's mistake. */
   run(): Promise<void>
 }
 

@@ -69,7 +69,7 @@ export class CheckIns {
 
   /** Numbers were leased: the server hears of it soon. */
   planReport(): void {
-    // What has failed is sent again later, with all that was used until then.
+    // A report that has failed is sent again later, with all that was used until then.
     if (this.#report || this.#flight || this.#retry.failures > 0) return
     const waits = [...this.#members].flatMap((each) => each.reportIn ?? [])
     if (waits.length === 0) return
@@ -197,7 +197,8 @@ export class CheckIns {
   /**
    * After a failure the same is sent again, until it is answered. The server may have replaced the
    * tokens, also when a refusal comes: its answer may have been lost before.
-   * @param isOwn did this owner begin it? Only then does the answer serve who waits for it
+   * @param isOwn did this owner begin it? Only then does the answer serve the pages that wait for
+   * it
    */
   async #send(together: readonly Begun[], isOwn: boolean): Promise<void> {
     const [{ record: first, request }] = together as [Begun]
@@ -238,7 +239,7 @@ export class CheckIns {
     for (const each of this.#members) each.notify()
   }
 
-  /** What one answer says is heard in all collections of the database. */
+  /** One answer's ledger counts in all collections of the database. */
   async #hear(heard: HeardLedger): Promise<void> {
     for (const record of this.#members) {
       // guard: H34 a check-in that another ledger refuses is heard

@@ -11,7 +11,7 @@ import type { WantedRange } from '../device/requests.js'
 import type { DeviceClaim, GrantedRange } from '../device/state.js'
 import type { OwnerContext } from './context.js'
 
-/** What a collection has stored: a claim to send, or pages that it asks first, or nothing to do. */
+/** A collection's stored claim to send, or the pages that it asks first, or nothing to do. */
 export interface Begun {
   claim?: DeviceClaim
   pages?: Set<string>
@@ -49,7 +49,7 @@ export class ClaimRequests {
   /**
    * @param begin one transaction, which stores a claim with this id unless one is stored already
    * @param isAlone it is sent by itself
-   * @throws HiloError what `begin` throws
+   * @throws HiloError of `begin`
    */
   claim(target: Target, begin: Part['begin'], isAlone: boolean): Promise<Sent> {
     return new Promise((resolve, reject) => {
@@ -62,7 +62,7 @@ export class ClaimRequests {
     })
   }
 
-  /** Collections ask for their locks in this turn: what they will claim goes together. */
+  /** Collections ask for their locks in this turn: their claims go together. */
   open(): void {
     if (!this.#isRunning) this.#owner.run(this.#run())
   }

@@ -43,7 +43,7 @@ export class Claims {
   }
 
   /**
-   * Asks the server once, unless `want` numbers are free. A caller who asks while a claim is under
+   * Asks the server once, unless `want` numbers are free. A caller that asks while a claim is under
    * way gets the outcome of that one.
    */
   ask(want: number): Promise<Failure | undefined> {
@@ -100,7 +100,7 @@ export class Claims {
   }
 
   /**
-   * Another tab may send the same stored claim, and use what it got before this one is answered. So
+   * Another tab may send the same stored claim, and use the grant before this one is answered. So
    * one tab at a time claims for a collection. Nobody waits here for the lock of another one.
    */
   async #claimInTurn(want: number): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * The calls of a page about one collection, and what follows from each: a claim, a check-in, a
+ * The calls of a page about one collection, and the consequences of each: a claim, a check-in, a
  * search for pages that were killed.
  */
 import { type Failure, toFailure } from '../core/errors.js'
@@ -133,7 +133,7 @@ export class OwnedCollection extends CollectionRecord {
     })
   }
 
-  /** Until now, ids were in memory. What is stored is used now, as at a start. */
+  /** Until now, ids were in memory. The stored state is used now, as at a start. */
   openedLate(): void {
     // guard: H35 a storage that opens late may be a copy: the server is asked first
     this.start = 'open'
@@ -159,7 +159,7 @@ export class OwnedCollection extends CollectionRecord {
     await world.untilOpen()
   }
 
-  /** If it fails, the next transaction moves what was in memory. */
+  /** If it fails, the next transaction moves the numbers from memory. */
   async #move(): Promise<void> {
     await this.update((state) => [{ ...state }, undefined])
     this.notify()
@@ -219,7 +219,7 @@ export class OwnedCollection extends CollectionRecord {
 
   /**
    * A device that starts may be a copy, or may have gone back: it asks the server before it leases
-   * what is stored. The step that stores the answer also leases.
+   * stored numbers. The step that stores the answer also leases.
    */
   async #askFirst(request: Exchange): Promise<Exchanged> {
     const { waiting } = this
@@ -235,7 +235,7 @@ export class OwnedCollection extends CollectionRecord {
 
   /** Resolves when the server has said whether this device is a copy, or a second has passed. */
   async #ask(): Promise<void> {
-    // What is lost to a copy now is news to the page.
+    // The page has yet to hear of numbers that are lost to a copy now.
     this.notify()
     let cancel = () => {}
     const late = new Promise<void>((resolve) => {
@@ -253,7 +253,9 @@ export class OwnedCollection extends CollectionRecord {
     await this.checkIns.ask(this)
   }
 
-  /** The transaction is complete: what the device does now that it has fewer numbers. */
+  /**
+   * The transaction is complete. Now that the device has fewer numbers, it may claim or check in.
+   */
   #give(request: Exchange, { pages, isDue, ...given }: Given): Exchanged {
     const unmet = request.want - total(given.leases.map(({ range }) => range))
     if (unmet > 0) this.#topUp(unmet)
@@ -267,7 +269,7 @@ export class OwnedCollection extends CollectionRecord {
   }
 
   /**
-   * Asks the device's other pages to park what they do not need.
+   * Asks the device's other pages to park numbers that they do not need.
    * @returns whether there is something to lease now
    */
   async #gather(): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** What the parts of an owner share. */
+/** Shared by the parts of an owner. */
 import type { Failure } from '../core/errors.js'
 import type { Background } from '../device/background.js'
 import type { StorageKind } from '../device/contract.js'

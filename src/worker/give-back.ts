@@ -30,7 +30,8 @@ export async function giveEverythingBack(
 ): Promise<void> {
   const { source } = records[0]!.owner
   if (!source.giveBack) return
-  // A worker may have died in this release: what it set aside and did not send comes back first.
+  // A worker may have died in this release: numbers that it set aside and did not send come back
+  // first.
   // guard: H16 a release that comes again sends the rest
   const withUnsent = (state: DeviceState) => settle(state, [{ exchange: id, takeBack: [] }])
 
@@ -107,7 +108,7 @@ export async function giveEverythingBack(
     return undefined
   }
 
-  /** What was not sent stays. */
+  /** Pieces that were not sent stay. */
   async function stay(pieces: readonly Piece[], failure: Failure): Promise<void> {
     const taken = pieces.map(({ record, offer }) => {
       failures.set(record, failure)

@@ -10,7 +10,7 @@ import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '..
 import { nameOf } from '../device/page-exit.js'
 import { isGrant, readState } from '../device/stored.js'
 import { CHECK_ADDRESS } from '../source/answers.js'
-import { within } from '../source/http.js'
+import { ASKED_AGAIN, within } from '../source/http.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
 import { CheckIns } from './check-ins.js'
@@ -32,6 +32,9 @@ export function createOwner(world: World): Owner {
   let isWatched = false
   let storage: StorageKind = 'opening'
 
+  /** Many collections fail at once, and ask one question. */
+  let serving: Promise<boolean> | undefined
+
   const isCancelled = (call: string) => calls.get(call) || background.signal.aborted
 
   async function cancellable<T>(call: string, work: () => Promise<T>): Promise<T> {
@@ -39,26 +42,29 @@ export function createOwner(world: World): Owner {
     return work().finally(() => calls.delete(call))
   }
 
+  /** Nobody waits for the browser's answer, which may never come. */
   async function askStorageKind(): Promise<void> {
     const kind = await world.storageKind().catch(() => storage)
     // Meanwhile it may have turned out that the storage does not open.
-    if (storage !== 'opening' && storage !== 'memory') storage = kind
+    if (storage === 'opening' || storage === 'memory' || storage === kind) return
+    storage = kind
+    for (const each of collections.values()) each.notify()
   }
 
   /** Until now, ids were in memory. */
   function openedLate(): void {
     storage = 'best-effort'
-    background.run(askStorageKind())
+    askStorageKind()
     for (const each of collections.values()) each.openedLate()
   }
 
   function open(config: OwnerConfig, callbacks: OwnerCallbacks, firstView = 0): string {
     const store: Promise<DeviceStore> = world.openStore(config.name, openedLate)
     background.run(
-      store.then(async ({ isDurable }) => {
+      store.then(({ isDurable }) => {
         // guard: H14 ranges in memory are reported
         storage = isDurable ? 'best-effort' : 'memory'
-        if (isDurable) await askStorageKind()
+        if (isDurable) askStorageKind()
       }),
     )
     const context: OwnerContext = {
@@ -101,12 +107,16 @@ export function createOwner(world: World): Owner {
     const isSilent = failure.code === 'server-unreachable' && failure.message.startsWith(config.url)
     const mayBeUp = failure.status !== undefined && !failure.noAnswer
     if (config.isAsked || !isSilent || mayBeUp) return failure
+    serving ??= wasServed().finally(() => {
+      serving = undefined
+    })
     // guard: H25 a storage that fails says nothing of the server
-    if (await wasServed().catch(() => true)) return failure
+    if (await serving.catch(() => true)) return failure
     const advice = failure.noAnswer
       ? ''
       : ` ${(await world.whyUnreachable?.(config.url)) ?? CHECK_ADDRESS}`
-    const message = `${failure.message} This device never got an id from there.${advice}`
+    const never = `This device never got an id from there.${advice}`
+    const message = failure.message.replace(ASKED_AGAIN, never)
     return { ...failure, code: 'no-hilo-server', noAnswer: true, message }
   }
 
@@ -205,8 +215,8 @@ export function createOwner(world: World): Owner {
     reportNow() {
       for (const { checkIns } of databases.values()) checkIns.reportNow()
     },
-    async retryNow() {
-      await askStorageKind()
+    retryNow() {
+      askStorageKind()
       for (const each of collections.values()) each.retryNow()
     },
   }
@@ -219,7 +229,7 @@ const collectionOf = ([, database, prefix]: StoreKey) => ({
   separator: prefix.slice(-1),
 })
 
-/** @throws HiloError `invalid-argument`, and what the app's function throws */
+/** @throws HiloError `invalid-argument`, and any error of the app's function */
 async function headersOf(callbacks: OwnerCallbacks): Promise<Record<string, string>> {
   const answer = await callbacks.headers()
   if ('failure' in answer) throw fromFailure(answer.failure)

@@ -1,5 +1,5 @@
 /**
- * What is stored of one collection: every transaction on it, and what the last one has shown. It
+ * The stored record of one collection: every transaction on it, and the view after the last one. It
  * keeps no number in memory: everything that a page gets is stored first (order law), so losing
  * this memory costs a gap at most.
  */
@@ -34,18 +34,18 @@ export class CollectionRecord {
   isClaiming = false
   /** Why the last claim failed, as the status shows it. */
   failure: Failure | undefined
-  /** What a status shows of the last state that was read. */
+  /** A status's view of the last state that was read. */
   shared: SharedView
   /**
    * How many numbers a storage in memory offers. No other page sees that storage, so everything
    * in it is offered, and counts as free: its 40 numbers are 40 offered and 40 free.
    */
   inMemory = 0
-  /** In how many milliseconds the server should hear of what was leased; undefined: it has. */
+  /** In how many milliseconds the server should hear of new leases; undefined: it has. */
   reportIn: number | undefined
   /** The last check-in that was answered to this owner. */
   #answered: string | undefined
-  /** What happened to the stored state while this owner ran. */
+  /** The failure of the stored state while this owner ran. */
   #notice: Failure | undefined
   #refreshing: Promise<void> = Promise.resolve()
   readonly owner: OwnerContext
@@ -131,7 +131,7 @@ export class CollectionRecord {
     return result
   }
 
-  /** The same. It also leases to the pages that wait for `what`, if enough is free then. */
+  /** The same. It also leases to the pages that wait for this, if enough is free then. */
   async updateAndServe<T>(what: Waiter['for'], event: Event<T>): Promise<T> {
     await this.owner.store
     const [result, served] = await this.update((before, around) => {
@@ -143,7 +143,7 @@ export class CollectionRecord {
     return result
   }
 
-  /** One read: what the next transaction would find. */
+  /** One read of the state that the next transaction would find. */
   async read(): Promise<DeviceState> {
     const store = await this.owner.store
     const { stored, notes } = await store.read(this.#key)

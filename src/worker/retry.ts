@@ -52,7 +52,7 @@ export class Retry {
     this.#ownPause = 0
   }
 
-  /** Runs `run` after `wait` milliseconds, instead of what was planned. */
+  /** Runs `run` after `wait` milliseconds. It replaces an earlier plan. */
   plan(wait: number, run: () => void): void {
     this.cancel()
     const planned = () => {
@@ -65,7 +65,7 @@ export class Retry {
     this.#planned = { run: planned, cancel: this.#owner.after(wait, planned) }
   }
 
-  /** The network may be back: what is planned runs now, unless the server asked for a pause. */
+  /** The network may be back: the plan runs now, unless the server asked for a pause. */
   now(): void {
     this.failures = 0
     this.#ownPause = 0

@@ -1,33 +1,30 @@
 /**
- * Messages between the pages of one device: what each knows of the device, which pages live, and
- * requests to park. They decide nothing about who owns a number. A page that misses a message shows
- * an old status, or does not park when another page has no id left.
+ * Messages between the pages of one device: a page's view of the device, which pages live, and
+ * requests to park. They never decide a number's owner. A page that misses a message shows an old
+ * status, or does not park when another page has no id left.
  */
 import type { SharedView } from '../device/contract.js'
 
 export interface Tabs {
-  /** Tells the other pages what this one knows of a collection. For display only. */
+  /** Sends the other pages this page's view of a collection. For display only. */
   notify(collection: string, view: SharedView): void
-  /**
-   * Asks who lives.
-   * @returns has this page been heard since?
-   */
+  /** Asks which pages live. @returns has this page been heard since? */
   askWhoLives(): (page: string) => boolean
   /** True until a message of another page arrives. */
   isAlone(): boolean
   /**
-   * Asks those of these pages that live to park what they do not need of a collection. Resolves
-   * when each has answered; a page that does not answer in time counts as dead. Resolves with
-   * `false` when none of them lives.
+   * Asks those of these pages that live to park numbers of a collection that they do not need.
+   * Resolves when each has answered; a page that does not answer in time counts as dead. Resolves
+   * with `false` when none of them lives.
    */
   askToPark(collection: string, pages: ReadonlySet<string>): Promise<boolean>
   close(): void
 }
 
 export interface TabsCallbacks {
-  /** Another page has changed what the device holds. */
+  /** Another page has changed the device's numbers. */
   onChange(collection: string, view: SharedView): void
-  /** Parks what this page does not need. */
+  /** Parks numbers that this page does not need. */
   parkExcess(collection: string): Promise<unknown>
 }
 

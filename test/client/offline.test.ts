@@ -176,7 +176,7 @@ describe('a device that never got an id from this address', () => {
     const calls = [hilo.nextId('orders'), hilo.reserve('orders', 50)]
     for (const error of await Promise.all(calls.map(errorOf))) {
       expect(error.code).toBe('no-hilo-server')
-      expect(error.message).toContain('This device never got an id from there. Check that')
+      expect(error.message).toContain('This device never got an id from there. Check `url`, that')
       expect(error.message).toContain('passes `/databases` on')
     }
     expect(heard).toEqual(['no-hilo-server'])
@@ -191,7 +191,7 @@ describe('a device that never got an id from this address', () => {
     shop.answer = () => new Response('<html>', { status })
     const { code, message } = await errorOf(shop.open().hilo.nextId('orders'))
     expect(code).toBe('no-hilo-server')
-    expect(message.match(/Check that the server runs/g)).toHaveLength(1)
+    expect(message.match(/that the server runs/g)).toHaveLength(1)
   })
 
   test('names the policy of the page that forbids it', async () => {
@@ -204,7 +204,7 @@ describe('a device that never got an id from this address', () => {
     })
     const { message } = await errorOf(shop.open().hilo.nextId('orders'))
     expect(message).toMatch(/content security policy .*connect-src/)
-    expect(message).not.toContain('Check that the server runs')
+    expect(message).not.toContain('that the server runs')
   })
 
   test('names the sign-in page that it was redirected to', async () => {
@@ -216,7 +216,7 @@ describe('a device that never got an id from this address', () => {
     const { code, message } = await errorOf(shop.open().hilo.nextId('orders'))
     expect(code).toBe('no-hilo-server')
     expect(message).toMatch(/redirected to https:\/\/shop.example.com\/login.*sign in/)
-    expect(message).not.toContain('Check that the server runs')
+    expect(message).not.toContain('that the server runs')
   })
 
   test('names what a test without IndexedDB needs', async () => {
@@ -225,7 +225,7 @@ describe('a device that never got an id from this address', () => {
     vi.stubGlobal('indexedDB', undefined)
     const { message } = await errorOf(hilo.nextId('orders'))
     expect(message).toContain('offline-hilo/testing')
-    expect(message).not.toContain('Check that the server runs')
+    expect(message).not.toContain('that the server runs')
   })
 
   test('knows a HiLo server that is up and cannot serve', async () => {
@@ -240,6 +240,15 @@ describe('a device that never got an id from this address', () => {
     expect(message).toContain('`headers` failed: no token')
   })
 
+  test('looks through its storage once for all collections that fail together', async () => {
+    shop.isDown = true
+    const read = vi.spyOn(IndexedDbStore.prototype, 'read')
+    const { hilo } = shop.open()
+    const names = Array.from({ length: 20 }, (_, i) => `list${i}`)
+    await Promise.all(names.map((name) => errorOf(hilo.nextId(name))))
+    expect(read.mock.calls.length).toBeLessThanOrEqual(2 * names.length)
+  })
+
   test('blames no server where the storage cannot say whether it ever answered', async () => {
     shop.isDown = true
     const failure = new HiloError('storage-failed', 'The disk is full.')
@@ -249,8 +258,42 @@ describe('a device that never got an id from this address', () => {
   })
 })
 
-const granted = (range: { Low: number; High: number }) =>
+const granted = (range: { Low: number; High: number; Prefix?: string }) =>
   Response.json({ collections: [{ Prefix: 'orders/', LastSize: 32, ServerTag: 'A', ...range }] })
+
+describe('a message has at most forty words', () => {
+  const html = '<!doctype html>\n<html lang="en">\n  <head>\n    <title>Sign in</title>'
+  const words = ({ message }: HiloError) => message.split(/\s+/).length
+
+  test.each<[string, () => Response]>([
+    ['that nobody answers', () => Response.error()],
+    ['that a page answers', () => new Response(html)],
+    ['that a proxy answers', () => new Response(html, { status: 502 })],
+    ['that a gateway answers', () => new Response(html, { status: 403 })],
+    ['that a cache answers', () => granted({ Low: 1, High: 32, Prefix: 'lines/' })],
+    ['whose answer is odd', () => granted({ Low: 5, High: 4 })],
+    ['that is refused', () => refusal(401)],
+    ['that is busy', () => refusal(503)],
+  ])('of a request %s, also with ids', async (_, answer) => {
+    vi.stubGlobal('location', {
+      origin: 'https://app.example.com',
+      href: 'https://app.example.com',
+    })
+    const ask = async () => {
+      const response = answer()
+      if (response.type === 'error') throw new TypeError('Failed to fetch')
+      return response
+    }
+    shop.answer = ask
+    const { hilo } = shop.open()
+    expect(words(await errorOf(hilo.nextId('orders')))).toBeLessThanOrEqual(40)
+    shop.answer = undefined
+    hilo.goOnline()
+    await eventually(() => hilo.nextIds('orders', 3))
+    shop.answer = ask
+    expect(words(await errorOf(hilo.nextIds('orders', 1_000)))).toBeLessThanOrEqual(40)
+  })
+})
 
 describe('a server that is not well', () => {
   test.each<[string, string, () => Response]>([

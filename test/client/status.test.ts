@@ -5,7 +5,7 @@ import type { DeviceState } from '../../src/device/state.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import type { StoreKey } from '../../src/store/store.js'
 import { eventually } from '../support/eventually.js'
-import { newName } from '../support/idb.js'
+import { newName, openRaw } from '../support/idb.js'
 import { newShop, quiet, refusal, type Shop } from '../support/shop.js'
 
 let shop: Shop
@@ -43,6 +43,17 @@ describe('status', () => {
     expect(hilo.status('lines')).toMatchObject({ available: 0, state: 'low' })
     hilo.nextId('lines').catch(() => {})
     expect(hilo.status('lines').state).toBe('claiming')
+  })
+
+  test('of a device whose storage cannot be used is not that more is under way', async () => {
+    const name = newName()
+    ;(await openRaw(name, 1000)).close()
+    const { hilo } = shop.open({ name })
+    await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'outdated' })
+    expect(hilo.status('orders')).toMatchObject({
+      state: 'exhausted',
+      lastError: { code: 'outdated' },
+    })
   })
 
   test('counts what is left for offline work, in the page and on the device', async () => {

@@ -28,6 +28,10 @@ test('without options everything has a default, and the server is the page’s o
   })
 })
 
+test('a collection without options of its own may have undefined', () => {
+  expect(check({ url, collections: { orders: undefined } }).collections).toHaveProperty('orders')
+})
+
 test('an option that is undefined counts as left out', () => {
   expect(check({ url, reserve: undefined, database: undefined })).toMatchObject({
     reserve: 32,
@@ -160,8 +164,22 @@ describe('an unknown option', () => {
   test('is refused, with the known ones', () => {
     const { code, message } = refusal({ url, colections: {} })
     expect(code).toBe('invalid-argument')
-    expect(message).toMatch(/`options\.colections`.*`collections`/)
+    expect(message).toBe(
+      'offline-hilo did nothing: there is no `options.colections`. Did you mean `collections`?',
+    )
+    expect(refusal({ url, server: url }).message).toMatch(
+      /there is no `options\.server`\. There are url, database, .*, formatId\.$/,
+    )
   })
+
+  test.each([[['orders']], ['orders'], [new Set(['orders'])]])(
+    'of collections is missed where these are %o: they are its names',
+    (collections) => {
+      expect(refusal({ url, collections }).message).toContain(
+        'has to be an object with a key for each, as in { orders: {} }',
+      )
+    },
+  )
 
   test.each(['toString', 'constructor', 'hasOwnProperty'])('%s is unknown too', (name) => {
     expect(refusal({ url, [name]: 1 }).message).toContain(name)

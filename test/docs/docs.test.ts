@@ -164,6 +164,17 @@ describe.concurrent('blocks run', () => {
   })
 })
 
+test('files that the pages for contributors name are there', () => {
+  const pages = PAGES.filter((page) => /^(docs\/internals\/|CONTRIBUTING)/.test(page))
+  const named = pages.flatMap((page) =>
+    [...read(page).matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.tsx?)`/g)].map(([, path]) => path!),
+  )
+  expect(named.length).toBeGreaterThan(30)
+  const isThere = (path: string) =>
+    ['', 'src', 'server/src'].some((folder) => existsSync(join(ROOT, folder, path)))
+  expect(named.filter((path) => !isThere(path))).toEqual([])
+})
+
 /** Resolves with what it printed; rejects with all it said. */
 async function node(...args: string[]): Promise<string> {
   const env = { ...process.env, HILO_SERVER: server.url }

@@ -1,4 +1,4 @@
-/** Follows docs/document-numbers.md where a person acts at the server: its commands run. */
+/** What a person does at the server about series: the commands of the pages that tell it run. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,9 @@ import { type Ledger, openLedger } from '../../server/src/index.js'
 import { blocksOf } from './blocks.js'
 import { commandsIn, newShell } from './shell.js'
 
-const PAGE = readFileSync(new URL('../../docs/document-numbers.md', import.meta.url), 'utf8')
+const PAGE = ['ranges-and-chains', 'series-at-the-server']
+  .map((page) => readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'))
+  .join('\n')
 const OF_SERVER = commandsIn(PAGE)
   .flat()
   .filter((line) => line.startsWith('npx offline-hilo-server series Shop --'))

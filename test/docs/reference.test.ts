@@ -79,8 +79,8 @@ test('the defaults of consecutive are those of the check', () => {
   expect([period, said.period]).toEqual(['', 'the series has no periods'])
 })
 
-test('docs/server.md has each limit with its default', () => {
-  const page = readFileSync(new URL('docs/server.md', ROOT), 'utf8')
+test('docs/server-reference.md has each limit with its default', () => {
+  const page = readFileSync(new URL('docs/server-reference.md', ROOT), 'utf8')
   const [table] = /(?<=\| limit \| default .*\n.*\n)(?:\|.*\n)+/.exec(page)!
   const said = Object.fromEntries(
     [...table.matchAll(/^\| `(\w+)` \| ([\d,^−]+)/gm)].map(([, name, value]) => [name, value]),

@@ -186,7 +186,10 @@ export const LOST = allowed({
     'docs/protocol.md',
     'A request has at most 100 `grants` and 100 `spent`',
   ],
-  'its collection was dropped': ['docs/server.md', 'forgets a database, or a collection of it'],
+  'its collection was dropped': [
+    'docs/server-reference.md',
+    'forgets a database, or a collection of it',
+  ],
   'its token has a secret of before': [
     'docs/security.md',
     'Until then, what such a device gives back is a gap, and a copy of it is not found.',

@@ -225,7 +225,7 @@ export class Receipts {
         moment: (now = new Date()) => ({ now, date: now, period }),
         ranges: this.#ranges,
         sealed: {
-          sealing: CHAIN,
+          links: CHAIN,
           kind: 'number',
           content: key,
           collection: 'receipts',

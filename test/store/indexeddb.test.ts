@@ -349,6 +349,26 @@ describe('a connection of IndexedDbStore', () => {
   })
 })
 
+describe('a database of the app itself under the same name is named', () => {
+  test('where it lacks the stores', async () => {
+    const name = newName()
+    ;(await openRaw(name, 1)).close()
+    await expect(new IndexedDbStore(name).open()).rejects.toMatchObject({
+      code: 'storage-failed',
+      message: expect.stringContaining(`'${name}' is a database of the app itself`),
+    })
+  })
+
+  test('where it has another version', async () => {
+    const name = newName()
+    ;(await openRaw(name, 10)).close()
+    await expect(new IndexedDbStore(name).open()).rejects.toMatchObject({
+      code: 'outdated',
+      message: expect.stringContaining('If the app itself has that database, pass another'),
+    })
+  })
+})
+
 describe('IndexedDbStore never waits for ever', () => {
   test('an open without an answer fails at its deadline; the next one may succeed', async () => {
     const name = newName()

@@ -512,6 +512,18 @@ describe('storage', () => {
     expect(views.at(-1)?.storage).toBe('persistent')
   })
 
+  test('of which the browser never says how it is kept holds nothing up', async () => {
+    const world = new FakeWorld()
+    world.storageKind = () => new Promise(() => {})
+    const { owner } = ownerIn(world)
+    world.source.onClaim = fail(unreachable())
+    failureOf(await owner.claim(target, 1))
+    owner.retryNow()
+    await flush()
+    expect(world.source.claims).toHaveLength(2)
+    await owner.close()
+  })
+
   test('that is outdated fails every call with that code', async () => {
     const world = new FakeWorld()
     world.openStore = () => Promise.reject(new HiloError('outdated', 'Reload.'))

@@ -1,6 +1,6 @@
 /**
- * How a command changes a ledger: first it shows what it would do, then somebody says yes, at the
- * terminal or with `--yes`. Guarantees that nothing is changed before.
+ * How a command changes a ledger: first it shows its plan, then somebody says yes, at the terminal
+ * or with `--yes`. Guarantees that nothing is changed before.
  */
 import { createInterface } from 'node:readline/promises'
 import type { OperatedLedger } from '../http/operated.js'
@@ -26,11 +26,11 @@ export interface SeenLedger
   giveRange(asked: SeriesGift & DryRun): Promise<Series | RangeRefusal>
 }
 
-/** What a command would do. */
+/** The plan of a command. */
 export interface Change {
-  /** In sentences, for whoever has to say yes. */
+  /** In sentences, for the person that has to say yes. */
   plan: string
-  /** Resolves with what was done. */
+  /** Resolves with a sentence on the change. */
   apply(ledger: OperatedLedger): Promise<string>
 }
 

@@ -1,4 +1,4 @@
-/** What the commands `check` and `adopt` do with the counters that collections are bound to. */
+/** The commands `check` and `adopt`, for the counters that collections are bound to. */
 import {
   type Bindings,
   type Bound,
@@ -124,7 +124,7 @@ export interface Adoption {
   isApplied: boolean
 }
 
-/** Resolves with the statement that puts the counter above every id in use, and what it did. */
+/** Resolves with the statement that puts the counter above every id in use, and its effect. */
 export async function adopt(
   options: ServeOptions,
   { database, collection, from, isApplied }: Adoption,
@@ -156,7 +156,7 @@ export async function adopt(
         for (const column of ids) problems.push(...(await unreadableProblems(query, column)))
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
         ids.push(...counter.ids)
-        if (isApplied && isSequence(counter.place)) await lockSequence(query, counter.place)
+        if (isApplied && isSequence(counter.location)) await lockSequence(query, counter.location)
         const found = { ...bound, counter, description: descriptionOf(counter) }
         return raised(query, ledger, found, { ids, isApplied })
       }),

@@ -15,7 +15,7 @@ import {
   variableOf,
 } from '../settings.js'
 
-/** What follows an unknown flag is not repeated: it may be a secret. */
+/** The value of an unknown flag is not repeated: it may be a secret. */
 const UNKNOWN_OPTION = /unknown option '(--[^=']*|-[^-]).*'/s
 
 export const newCommand = (name: string, description: string): Command =>
@@ -43,7 +43,7 @@ export const operatedCommand = (name: string, description: string): Command =>
       'in HILO_OPERATOR_TOKEN',
   )
 
-/** One that changes a ledger: it shows first what it would do. */
+/** One that changes a ledger: it shows its plan first. */
 export const changingCommand = (name: string, description: string): Command =>
   operatedCommand(name, description).option(
     '--yes',
@@ -87,7 +87,7 @@ export async function withSettings(
   const { flags, names } = givenTo(command)
   const settings = readConfig(flags, names)
   const first = command.getOptionValue('first') === true
-  // Who says more than a port has a ledger somewhere.
+  // With more flags than a port, somebody has a ledger already.
   const isTryOut = Object.keys(flags).every((key) => key === 'port')
   try {
     await run({ ...settings, first, create: first || isTryOut })
@@ -118,13 +118,13 @@ export function urlOf(command: Command): string | undefined {
   return url
 }
 
-interface Given {
+interface GlobalFlags {
   flags: Flags
   /** The flag or the variable by which each setting was given. */
   names: { [K in keyof Flags]?: string }
 }
 
-function givenTo(command: Command): Given {
+function givenTo(command: Command): GlobalFlags {
   const flags: Record<string, string> = {}
   const names: Record<string, string> = {}
   for (const option of command.options) {
@@ -147,7 +147,7 @@ function givenTo(command: Command): Given {
   }
 }
 
-/** PostgreSQL's codes of what is wrong with a user, a password, a database's name or a right. */
+/** PostgreSQL's codes for a wrong user, password or database, and for a missing right. */
 const REFUSED_BY_POSTGRES = /^(28|3D|42501)/
 const NO_RIGHT = '42501'
 const OWN_TABLES =

@@ -5,14 +5,14 @@ import { isOfPrefix, periodsIn, rangeNamed } from '../ledger/heard.js'
 import type { HandOverRefusal, Series, SeriesPeriod } from '../ledger/ledger.js'
 import type { Change, SeenLedger } from './confirm.js'
 import { isBare, nextOf } from './next-document.js'
-import { checkName, find, type Given, nameOf, signed } from './series-steps.js'
+import { checkName, find, nameOf, type SeriesFlags, signed } from './series-steps.js'
 
-/** @throws Error when it cannot be handed over, with what to do */
+/** @throws Error when it cannot be handed over, with a remedy */
 export async function handOverSeries(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  given: Given,
+  given: SeriesFlags,
 ): Promise<Change | string> {
   const { reason, by } = signed('--hand-over', given)
   const { to, last } = given
@@ -33,7 +33,7 @@ export async function handOverSeries(
   if (planned.handedOver?.at === found.handedOver?.at) return doneBefore(found)
   return {
     plan: planOf(found, planned),
-    apply: async (changed) => told(found, handedOver(await changed.handOverSeries(asked))),
+    apply: async (changed) => summary(found, handedOver(await changed.handOverSeries(asked))),
   }
 }
 
@@ -45,7 +45,10 @@ const FLAGS: Terms = {
 }
 
 /** @throws Error for a period that nobody can mean */
-function statedPeriod({ period, newPeriod }: Given): { period?: string; newPeriod?: boolean } {
+function statedPeriod({ period, newPeriod }: SeriesFlags): {
+  period?: string
+  newPeriod?: boolean
+} {
   if (period !== undefined && newPeriod !== undefined)
     throw new Error(
       '--period, --new-period and --no-period: give one of them. Nothing was changed.',
@@ -59,7 +62,7 @@ function statedPeriod({ period, newPeriod }: Given): { period?: string; newPerio
   return named === false ? { period: '' } : { period: named, newPeriod: newPeriod !== undefined }
 }
 
-/** What will be done, and which document comes next, for whoever has to say yes. */
+/** The plan and the next document, for the person that has to say yes. */
 function planOf(found: Series, planned: Series): string {
   const { letter, collection, closed } = found
   const { last, period } = planned.handedOver!
@@ -97,7 +100,7 @@ const MOST_NAMED = 5
 const newest = (texts: readonly string[]): string =>
   (texts.length > MOST_NAMED ? '…, ' : '') + texts.slice(-MOST_NAMED).join(', ')
 
-function told(found: Series, done: Series): string {
+function summary(found: Series, done: Series): string {
   const { last, period } = done.handedOver!
   const ofPeriod = period && ` of ${visible(period)}`
   const from = nameOf(found)

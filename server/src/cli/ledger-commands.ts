@@ -33,8 +33,8 @@ export const statusCommand = (): Command =>
       }),
     )
 
-/** Resolves with what is printed, or with what is to be changed. */
-type Step = (ledger: SeenLedger, settings: Settings) => Promise<string | Change>
+/** Resolves with the text to print, or with the change to confirm. */
+type CommandStep = (ledger: SeenLedger, settings: Settings) => Promise<string | Change>
 
 async function answer(
   command: Command,
@@ -49,7 +49,7 @@ async function answer(
  * Opens the ledger, takes a step, closes it.
  * @param isBound opens the counters of bound collections, too, which may be unusable
  */
-const report = (command: Command, step: Step, isBound: boolean): Promise<void> =>
+const report = (command: Command, step: CommandStep, isBound: boolean): Promise<void> =>
   withSettings(command, async ({ collections, ...settings }) => {
     const ledger = await openExisting(isBound ? { ...settings, collections } : settings)
     try {
@@ -63,7 +63,7 @@ const report = (command: Command, step: Step, isBound: boolean): Promise<void> =
 export async function operate(
   command: Command,
   database: string | undefined,
-  step: Step,
+  step: CommandStep,
   isBound = false,
 ): Promise<void> {
   const url = urlOf(command)
@@ -100,7 +100,7 @@ const restoredLine = (database: string): string =>
   `${database} was restored from a backup, and grants nothing. Run: offline-hilo-server ` +
   `raise-floor ${database} --all --by <numbers>\n`
 
-/** The servers count what they refuse, each for itself. */
+/** Each server counts its own refusals. */
 function budgetLine({ tokens, limits }: Settings): string {
   if (tokens === undefined) return ''
   const hourly = handlerLimits.parse(parted(limits ?? {}).handlerLimits)
@@ -114,7 +114,7 @@ function budgetLine({ tokens, limits }: Settings): string {
 const statusTable = (statuses: readonly CollectionCounts[]): string =>
   statuses.length === 0 ? 'No collection yet.\n' : table(COLUMNS, statuses)
 
-interface Given {
+interface ExplainFlags {
   series?: string
   period?: string
 }
@@ -134,7 +134,7 @@ export const explainCommand = (): Command =>
         database: string,
         collection: string,
         number: number,
-        { series, period }: Given,
+        { series, period }: ExplainFlags,
         command: Command,
       ) =>
         operate(command, database, async (ledger) =>

@@ -8,14 +8,14 @@ import { seriesKey } from '../ledger/collections.js'
 import type { Series } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { Change, SeenLedger } from './confirm.js'
-import type { Given } from './series-steps.js'
+import type { SeriesFlags } from './series-steps.js'
 
 /** @throws Error when it is no name of a series, or the ledger still grants nothing */
 export async function noteSeries(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  { collection }: Given,
+  { collection }: SeriesFlags,
 ): Promise<Change | string> {
   if (!collection) throw new Error('--exists needs the --collection of the series.')
   if (!isSeriesName(letter))

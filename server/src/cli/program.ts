@@ -1,4 +1,4 @@
-/** The program `offline-hilo-server`: its commands, and what `--help` teaches. */
+/** The program `offline-hilo-server`: its commands, and the text of `--help`. */
 import type { Command } from 'commander'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../http/open.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
@@ -39,7 +39,7 @@ A flag goes before its environment variable, that before the configuration file:
 
 /** Runs the command that the process was started with. Resolves also where it failed. */
 export async function run(): Promise<void> {
-  // Who reads the output may stop before its end. That ends no server.
+  // A reader of the output may stop before its end. That ends no server.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
   const program = newCommand(
     'offline-hilo-server',

@@ -1,6 +1,6 @@
 /**
- * What `check --prove` does: it watches a counter and the ids, while the back end stores a few
- * records, and has the ledger remember that they are as configured. It takes nothing.
+ * `check --prove`: watches a counter and the ids, while the back end stores a few records, and has
+ * the ledger remember that they are as configured. It takes no number.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bound } from '../addons/bound/collections-setting.js'
@@ -39,7 +39,7 @@ export interface Proving {
 
 const EVERY_MS = 200
 
-/** @throws Error that says what was seen instead, or that nothing was */
+/** @throws Error that names the ids that were seen instead, or says that none were */
 export async function prove(options: ServeOptions, proving: Proving): Promise<void> {
   const { counter: configured } = chosen(options, proving.name)
   const { databaseUrl } = options

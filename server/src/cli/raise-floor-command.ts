@@ -1,6 +1,6 @@
 /**
  * The command `raise-floor`: of one collection, or of a whole database that was restored.
- * Guarantees that whoever says yes has read whether there is such a name.
+ * Guarantees that a person reads whether there is such a name before saying yes.
  */
 import type { Command } from 'commander'
 import { checkTag } from '../http/messages.js'
@@ -105,7 +105,7 @@ const raiseAll = (database: string, by: number): Change => ({
   },
 })
 
-/** What is said once the ledger may have forgotten series. */
+/** The hint for a ledger that may have forgotten series. */
 export const CLOSED_NAMES =
   'Names of series, and ranges of an authority, are given again once you have listed those that ' +
   'exist: offline-hilo-server series --help\n'

@@ -1,6 +1,6 @@
 /**
- * A ledger behind the address of a Worker: what the commands ask of a ledger, each as one request
- * of an operator. Guarantees that the token goes over TLS, or to this machine, only.
+ * A ledger behind the address of a Worker: each question of the commands is one request of an
+ * operator. Guarantees that the token goes over TLS, or to this machine, only.
  */
 import { isLoopback } from '../http/open.js'
 import { OPERATED, OPERATED_METHODS, type OperatedLedger, pathOfMethod } from '../http/operated.js'
@@ -51,9 +51,9 @@ export function remoteLedger(address: string, database: string): OperatedLedger 
   }
 
   const methods = OPERATED_METHODS.map((method) => {
-    const told = Object.keys(OPERATED[method].shape)
+    const fields = Object.keys(OPERATED[method].shape)
     const call = (given?: string | object) => {
-      const body = Object.entries(Object(given)).filter(([name]) => told.includes(name))
+      const body = Object.entries(Object(given)).filter(([name]) => fields.includes(name))
       return ask(pathOfMethod(method), Object.fromEntries(body))
     }
     return [method, call] as const

@@ -1,6 +1,6 @@
 /**
- * What `series` answers to somebody who holds a document, or asks for all of a series. Guarantees
- * that it says no more than devices and people have told the server, and names what it was not.
+ * The answers of `series`, about one document or about a whole series. Guarantees that they say no
+ * more than devices and people have told the server, and that they name the gaps in that.
  */
 import { closedInWords, handOverInWords, inWords, linkInWords } from '../http/explain-words.js'
 import { visible } from '../http/messages.js'
@@ -10,14 +10,14 @@ import type { PastHandOver, Series, SeriesPeriod } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { SeenLedger } from './confirm.js'
 import { lastDocument } from './next-document.js'
-import { find, type Given, nameOf } from './series-steps.js'
+import { find, nameOf, type SeriesFlags } from './series-steps.js'
 
 /** @throws Error when no series makes such a text */
 export async function explainDocument(
   ledger: SeenLedger,
   database: string,
   text: string,
-  { collection }: Given,
+  { collection }: SeriesFlags,
 ): Promise<string> {
   const found = (await allSeries(ledger, database))
     .filter((each) => collection === undefined || each.collection === collection.toLowerCase())
@@ -31,8 +31,8 @@ export async function explainDocument(
         `form, say what is on the document: offline-hilo-server explain ${database} <collection> ` +
         '<number> --series <letter> --period <period>.',
     )
-  const told = places.map(async (place) => inWords(await ledger.explain({ database, ...place })))
-  return (await Promise.all(told)).join('')
+  const answers = places.map(async (place) => inWords(await ledger.explain({ database, ...place })))
+  return (await Promise.all(answers)).join('')
 }
 
 /** Where the document would be in a series. */
@@ -53,7 +53,7 @@ export async function account(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  { collection }: Given,
+  { collection }: SeriesFlags,
 ): Promise<string> {
   const series = await find(ledger, database, letter, collection)
   const { handOvers, registeredAt, seenAt, link, closed, doubtful } = series

@@ -1,6 +1,6 @@
 /**
- * `series`: which device holds which series of consecutive numbers, and what a person does with
- * one: closes it, hands it over to another device, or lists it after a restore.
+ * `series`: which device holds which series of consecutive numbers, and a person's commands for
+ * one: close it, hand it over to another device, or list it after a restore.
  */
 import type { Command } from 'commander'
 import type { Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
@@ -11,7 +11,7 @@ import { handOverSeries } from './hand-over.js'
 import { type Column, operate, table } from './ledger-commands.js'
 import { noteSeries, reopenSeries } from './listed-series.js'
 import { account, explainDocument } from './series-answers.js'
-import { closeSeries, type Given, giveRange, renameDevice } from './series-steps.js'
+import { closeSeries, giveRange, renameDevice, type SeriesFlags } from './series-steps.js'
 
 export const seriesCommand = (): Command =>
   changingCommand(
@@ -40,7 +40,7 @@ export const seriesCommand = (): Command =>
     .option('--all-listed', 'after a restore: all series and ranges that exist are listed')
     .option('--reason <text>', 'why')
     .option('--by <name>', "who does it (default: the user's name on this machine)")
-    .action((database: string, given: Given, command: Command) =>
+    .action((database: string, given: SeriesFlags, command: Command) =>
       operate(command, database, (ledger) => {
         const [asked, step] = STEPS.find(([name]) => given[name] !== undefined) ?? []
         if (asked) return step!(ledger, database, given[asked]!, given)

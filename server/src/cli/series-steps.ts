@@ -1,4 +1,4 @@
-/** What a person does with a series of consecutive numbers, and how the command tells of it. */
+/** A person's commands for a series of consecutive numbers, and their output. */
 import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { isNote, LIMITS, visible } from '../http/messages.js'
@@ -11,7 +11,7 @@ import { lastDocument, nextDocument } from './next-document.js'
 
 const DAY_MS = 86_400_000
 
-export interface Given {
+export interface SeriesFlags {
   close?: string
   handOver?: string
   give?: string
@@ -40,7 +40,7 @@ export async function closeSeries(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  given: Given,
+  given: SeriesFlags,
 ): Promise<Change> {
   const { reason, by } = signed('--close', given)
   const found = await find(ledger, database, letter, given.collection)
@@ -80,7 +80,7 @@ function unclear(series: Series): string {
 /** Its device, for people. */
 export const nameOf = ({ device }: Series): string => visible(device || 'a device without a name')
 
-/** Who means a lost till need not close what another one has. */
+/** A person with a lost till in mind need not close the series of another one. */
 const voidToken = ({ handedOver }: Series): string =>
   handedOver
     ? `It was handed over from ${visible(handedOver.from)}, whose token is void already.\n`
@@ -94,7 +94,7 @@ export async function renameDevice(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  { to, collection }: Given,
+  { to, collection }: SeriesFlags,
 ): Promise<Change> {
   if (!to) throw new Error('--rename needs --to, the new name of the device. Nothing was changed.')
   checkName(to)
@@ -114,7 +114,7 @@ export async function renameDevice(
   }
 }
 
-/** @throws Error that says what a name may be */
+/** @throws Error with the form of a name */
 export function checkName(name: string): void {
   if (!isNote(name, LIMITS.nameBytes))
     throw new Error(
@@ -122,12 +122,12 @@ export function checkName(name: string): void {
     )
 }
 
-/** @throws Error when it was not given, with what to do */
+/** @throws Error when it was not given, with a remedy */
 export async function giveRange(
   ledger: SeenLedger,
   database: string,
   letter: string,
-  given: Given,
+  given: SeriesFlags,
 ): Promise<Change> {
   const { until: validUntil, note: data, prefix, again = false } = given
   const [from = 0, to = 0] = (/^(\d+)-(\d+)$/.exec(given.range ?? '') ?? []).slice(1).map(Number)
@@ -207,10 +207,10 @@ function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
   }
 }
 
-/** @throws Error without a reason, or with what would need more than a line */
+/** @throws Error without a reason, or where a text needs more than a line */
 export function signed(
   flag: string,
-  { reason, by = userName() }: Given,
+  { reason, by = userName() }: SeriesFlags,
 ): { reason: string; by: string } {
   if (!reason) throw new Error(`${flag} needs a --reason, which the list then shows.`)
   // As the server asks of a request. The list has a line per series.

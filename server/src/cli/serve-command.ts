@@ -36,7 +36,7 @@ async function run(settings: Settings, config: string | undefined): Promise<void
   // off anywhere, like a crash.
   const cutOff = () => process.exit(0)
   process.on('SIGTERM', cutOff)
-  // Only a server loads what serves: other commands start in half the time.
+  // Only a server loads these files: other commands start in half the time.
   const [{ createLog }, { serve }] = await Promise.all([
     import('../node/log.js'),
     import('../serve.js'),

@@ -1,7 +1,7 @@
 /**
- * What the log says at the start: which version serves from where, with which settings; and what an
- * operator should mend although the server runs. Guarantees that a setting is shown only if it is
- * listed here.
+ * The log's lines at the start: which version serves from where, with which settings; and the
+ * faults that an operator should mend although the server runs. Guarantees that a setting is shown
+ * only if it is listed here.
  */
 import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -41,7 +41,7 @@ type Plain = string | number | boolean | readonly string[]
 const itself = <T extends Plain>(value: T): T => value
 const howMany = ({ length }: { length: number }): string => `${length}, not shown`
 
-/** The settings that are shown, and what of each. What is not listed here is not shown. */
+/** The settings that are shown, and the part of each. No other setting is shown. */
 const SHOWN: Shown = {
   port: itself,
   host: itself,

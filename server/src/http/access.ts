@@ -1,9 +1,9 @@
 /**
- * Who may ask for what: which pages, which databases exist, what a token is for, what the
- * application allows. A browser sends the requests of every site's pages, and only hides the
- * answers: a claim would be lost. Guarantees that a request of another site's page is refused
- * unless its origin is listed, and that, with `tokens` or `authorize`, nobody moves a counter by a
- * document or a seed unless a token or the application's answer allows it.
+ * Access: which pages may ask, which databases exist, the rights of a token, and the application's
+ * own check. A browser sends the requests of every site's pages, and only hides the answers: a
+ * claim would be lost. Guarantees that a request of another site's page is refused unless its
+ * origin is listed, and that, with `tokens` or `authorize`, nobody moves a counter by a document or
+ * a seed unless a token or the application's answer allows it.
  */
 import type { Context } from 'hono'
 import { databaseName } from '../ledger/options.js'
@@ -18,7 +18,7 @@ import { type Action, type FoundToken, type ScopedToken, tokenFinder } from './t
 export interface Access {
   /**
    * The rights of a request, and the database that its path names.
-   * @param authorization what the request would say in its header, if it could have one
+   * @param authorization the header's value, for a request that can have no header
    * @throws Refusal without a valid token, where tokens are asked for
    */
   callerOf(c: Context, authorization?: string): Caller
@@ -36,19 +36,18 @@ export interface Caller {
   devices: number
   /**
    * The gate of every route that reads or writes the ledger: asks whether this is allowed, takes
-   * what it costs, waits for its turn, and then does the work. Where the work fails, nothing was
-   * taken.
+   * its cost, waits for its turn, and then does the work. Where the work fails, nothing was taken.
    * @throws Refusal
    */
   admit<T>(asked: Asked, work: () => Promise<T>): Promise<T>
-  /** What was taken for nothing. */
+  /** A cost that was taken for nothing. */
   refund(cost: Cost): void
 }
 
-/** What a request asks for, before any work. */
+/** The wish and the cost of a request, before any work. */
 interface Asked {
   wanted: readonly Omit<Wanted, 'database'>[]
-  /** Of what its token may use in an hour. Asked once all is allowed. Default: nothing more. */
+  /** Of its token's hourly budget. Asked once all is allowed. Default: nothing more. */
   cost?: Cost | (() => Promise<Cost>)
   /** How much of a commit it takes. Default 1. */
   units?: number
@@ -62,8 +61,8 @@ const SHARE = 0.1
 const PART = 0.2
 
 /**
- * These actions move a counter to any number, show where it is or what other devices do, or end
- * what another device holds.
+ * These actions move a counter to any number, show where it is or the numbers of other devices, or
+ * end those.
  */
 const ONLY_BY_NAME: readonly Action[] = [
   'document-read',
@@ -136,7 +135,7 @@ export function createAccess(
     return name
   }
 
-  /** Without tokens, all who ask for a database are one. */
+  /** Without tokens, all clients of a database are one. */
   function placesOf(token: FoundToken | undefined, database: string) {
     if (!token)
       return { who: database.toLowerCase(), share: Number.POSITIVE_INFINITY, part: MOST_AT_WORK }

@@ -1,9 +1,9 @@
 /**
- * What a token may use in an hour, what is left of it, and what requests cost that move counters.
- * Guarantees that one token, in whosever hands, takes only its part of the server. A budget comes
- * back little by little, and a request for more than a whole one is refused. It is kept in memory,
- * by each process for itself, or where the place keeps it. How far counters have gone is kept in
- * memory, of a bounded number of names.
+ * A token's hourly budget, its rest, and the cost of requests that move counters. Guarantees that
+ * one token, in whosever hands, takes only its part of the server. A budget comes back little by
+ * little, and a request for more than a whole one is refused. It is kept in memory, by each process
+ * for itself, or where the place keeps it. How far counters have gone is kept in memory, of a
+ * bounded number of names.
  */
 import { bindingKey } from '../ledger/collections.js'
 import type { CollectionKey, Ledger } from '../ledger/ledger.js'
@@ -15,7 +15,7 @@ export const BUDGETS = ['requests', 'numbers', 'rows', 'names'] as const
 type Budget = (typeof BUDGETS)[number]
 export type Cost = Partial<Record<Budget, number>>
 export type HourlyLimits = Pick<HandlerLimits, `${Budget}PerHour`>
-/** What may be refused. */
+/** A cause of a refusal. */
 export type Spent = Budget | 'waiting'
 
 export interface Budgets {
@@ -24,7 +24,7 @@ export interface Budgets {
   refund(token: FoundToken, cost: Cost): void
 }
 
-/** What is left for a token, since when. In seconds. */
+/** The rest of a token's budget, and since when. In seconds. */
 export type Left = Record<Budget, number> & { at: number }
 
 /** Where budgets outlast the process. Times are those of its clock. */
@@ -56,7 +56,7 @@ export function createBudgets(
     const at = now()
     let left = lefts.get(token.name)
     if (!left) {
-      // A program may change its tokens for ever: what is whole again need not be kept.
+      // A program may change its tokens for ever: a budget that is whole again need not be kept.
       for (const [name, other] of lefts) if (at - other.at > HOUR_SECONDS) lefts.delete(name)
       left = { requests: 0, numbers: 0, rows: 0, names: 0, at: at - HOUR_SECONDS }
       lefts.set(token.name, left)
@@ -127,7 +127,7 @@ interface Move extends CollectionKey {
   count: number
   /** Tokens that are replaced. */
   shown?: readonly unknown[] | undefined
-  /** The counter skips what lies between it and this number. */
+  /** The counter skips all numbers up to this one. */
   lastMax: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the ledger knows of a number, in words for people. Guarantees a line of its own for each
+ * The ledger's facts about a number, in words for people. Guarantees a line of its own for each
  * grant and series, and that a name which a device chose begins no line.
  */
 import type {

@@ -1,8 +1,8 @@
 /**
  * The gate in front of the ledger: every request that reads or writes it waits here for its turn.
- * Guarantees that who asks for much delays itself: turns go round among all who wait, and nobody
- * has more than a part of the work that is under way. What finds no place is refused before
- * anything is done.
+ * Guarantees that a client with many requests delays itself: turns go round among all that wait,
+ * and nobody has more than a part of the work that is under way. A request that finds no place is
+ * refused before anything is done.
  */
 import { queueFull, RETRY_SECONDS, tooOften } from './refusals.js'
 
@@ -29,7 +29,7 @@ export interface Gate {
   waiting(): number
 }
 
-/** The size of a commit. More at work gains nothing, and who comes next would wait longer. */
+/** The size of a commit. More at work gains nothing, and the next one would wait longer. */
 export const MOST_AT_WORK = 500
 /** Bound collections, whose names devices may choose in a region. */
 const MOST_FULL_LANES = 10
@@ -91,7 +91,7 @@ class Lane {
   /** Units. */
   present = 0
   atWork = 0
-  /** Those who wait; whose turn is next stands first. */
+  /** The waiting lines; the next one stands first. */
   readonly #lines = new Map<string, Waiting[]>()
   /** Units at work, by visitor. */
   readonly #working = new Map<string, number>()
@@ -115,7 +115,7 @@ class Lane {
       // guard: H26 nobody has more than a part of the work
       if (working > 0 && working + units > part) continue
       const { start } = line.shift()!
-      // Whoever had a turn stands behind all others.
+      // After its turn a line stands behind all others.
       // guard: H26 turns go round
       this.#lines.delete(who)
       if (line.length > 0) this.#lines.set(who, line)

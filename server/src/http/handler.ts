@@ -25,7 +25,7 @@ import { seriesRoutes } from './series-routes.js'
 
 const PREFLIGHT_SECONDS = 600
 
-/** What the handler takes from the place where it runs: Node, or a Durable Object. */
+/** The handler's ports, which differ between Node and a Durable Object. */
 export interface Ports {
   /** Called where the options name no log. */
   createLog(): Log
@@ -82,7 +82,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
       throw tooLarge(413, `The body has more than ${limits.body} bytes.`)
     },
   })
-  // One for all: each costs a request more than what these look at.
+  // One for all: each middleware costs a request more than these checks do.
   app.use((c, next) => {
     const { method, url, raw } = c.req
     // Hono answers HEAD by the GET route, which would grant a range that nobody reads.

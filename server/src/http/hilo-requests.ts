@@ -23,10 +23,10 @@ import {
 } from './messages.js'
 import { badRequest, tooMany } from './refusals.js'
 
-/** What a claim of one collection asks for. */
+/** The range that a claim of one collection asks for. */
 interface WantedRange {
   collection: string
-  /** What stands before the number. */
+  /** The text before the number. */
   prefix: string
   count: number
   lastMax: number
@@ -77,7 +77,7 @@ export function readNextQuery(query: Parameters, now: number, maxCount: number):
 }
 
 /**
- * Reads what a claim asks of one collection, however the request says it.
+ * Reads a claim of one collection, in both forms of a request.
  * @throws Refusal
  */
 function readWish(wish: Wish): WantedRange {
@@ -114,7 +114,7 @@ export function readReturnQuery(query: Parameters): GivenRanges {
   }
 }
 
-interface ShowingRange extends WantedRange {
+interface RangeWithTokens extends WantedRange {
   shown: readonly ShownGrant[]
   ledgers: LedgerNames | undefined
 }
@@ -122,7 +122,7 @@ interface ShowingRange extends WantedRange {
 /** Ranges that come back in one request. */
 export interface GivenRanges {
   ranges: ReturnedRange[]
-  /** What stands for the header, which a page that closes cannot send to another origin. */
+  /** Stands for the header, which a page that closes cannot send to another origin. */
   authorization?: string | undefined
 }
 
@@ -150,7 +150,7 @@ const claimBody = z.object({
     .min(1),
 }) satisfies z.ZodType<NextManyRequest>
 
-/** What stands for a header has to be one. */
+/** A text that stands for a header has to be one. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const returned = z.object({ tag, end: z.int(), last: z.int(), token: z.string() })
@@ -178,7 +178,7 @@ const checkInBody = z.object({
 export function readClaimBody(
   body: unknown,
   maxCount: number,
-): { id: string; device: string | undefined; ranges: ShowingRange[] } {
+): { id: string; device: string | undefined; ranges: RangeWithTokens[] } {
   const { data } = claimBody.safeParse(body)
   const shown = data?.collections.reduce((sum, { grants }) => sum + grants.length, 0) ?? 0
   if (!data || data.collections.length > LIMITS.claims || shown > LIMITS.tokens)
@@ -187,7 +187,7 @@ export function readClaimBody(
         `…]}, with 1 to ${LIMITS.claims} collections, and at most ${LIMITS.tokens} grants.`,
     )
   const id = readId(data.claim, 'claim')
-  const ranges = data.collections.map((wanted): ShowingRange => {
+  const ranges = data.collections.map((wanted): RangeWithTokens => {
     const { tag, count, lastMax, identityPartsSeparator: separator } = wanted
     const size = () => checkCount(count, maxCount)
     const wish = { tag, separator, count: size, lastMax: () => lastMax }

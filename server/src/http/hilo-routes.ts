@@ -178,7 +178,7 @@ function claimer({ ledger }: CheckedOptions, costs: Costs, metrics: Metrics) {
     const outcomes = await caller.admit(asked, () => queue.add(claims))
     for (const [i, price] of prices.entries()) {
       const outcome = outcomes[i]!
-      // A token gets back what was paid for nothing.
+      // A token gets back the cost of nothing.
       if ('grant' in outcome && !outcome.isRepeat) costs.saw(claims[i]!, outcome.grant.high)
       else caller.refund(price)
     }
@@ -205,7 +205,7 @@ function resultAnswer(result: CheckInResult): CheckInAnswer['grants'][number] {
 }
 
 /**
- * @param prefix what stands before the number
+ * @param prefix the text before the number
  * @param claim the claim's id
  */
 const claimAnswer = (

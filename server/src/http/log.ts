@@ -55,7 +55,7 @@ export class UnknownToken extends Error {
 const QUIET_MS = 10_000
 /** So many unknown tokens in that time are no single device's. */
 const MANY_TOKENS = 20
-/** How many different failures are remembered: a message may contain what a client sent. */
+/** How many different failures are remembered: a message may contain a client's text. */
 const MAX_KINDS = 100
 
 export function failureLog(log: Log): FailureLog {

@@ -1,14 +1,14 @@
 /**
- * What a request says, and how it is answered. A query is read as RavenDB does: names in any case,
- * the first of several values, and a blank value counts as absent. Refuses in RavenDB's words.
- * Guarantees that a text which is stored or logged is one line of few bytes, that a body which ends
- * too early is refused as the client's failure, that no cache keeps an answer, and that no browser
- * guesses its type.
+ * Reads requests and makes answers. A query is read as RavenDB does: names in any case, the first
+ * of several values, and a blank value counts as absent. Refuses in RavenDB's words. Guarantees
+ * that a text which is stored or logged is one line of few bytes, that a body which ends too early
+ * is refused as the client's failure, that no cache keeps an answer, and that no browser guesses
+ * its type.
  */
 import { Buffer } from 'node:buffer'
 import type { Context } from 'hono'
 import { z } from 'zod'
-import { isSeparator } from '../../../src/core/names.js'
+import { HILO_DOCUMENT, isSeparator, MAX_DOCUMENT_ID_BYTES } from '../../../src/core/names.js'
 import { badParameter, badRequest, Refusal } from './refusals.js'
 
 /**
@@ -68,7 +68,7 @@ export const answerText = (text: string, type: string): Response =>
 export const answerNothing = (status: 204 | 304 | 404): Response =>
   new Response(null, { status, headers: ALWAYS })
 
-/** What is between the question mark and the fragment. */
+/** The text between the question mark and the fragment. */
 const QUERY = /^[^?#]*\?([^#]*)/
 /** .NET's whole numbers: blanks around, a sign, and zero bytes at the end. */
 const WHOLE_NUMBER = /^[\t-\r ]*([+-]?\d+)[\t-\r ]*\0*$/
@@ -157,8 +157,8 @@ const FORM = /^(?!0000)(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})\d{4}(?:Z|([+-])(\
 const MAX_OFFSET_MINUTES = 14 * 60
 
 /**
- * Milliseconds since the epoch. Undefined for what RavenDB cannot read either; it then goes by the
- * size alone.
+ * Milliseconds since the epoch. Undefined for a text that RavenDB cannot read either; it then goes
+ * by the size alone.
  */
 export function readLastRangeAt(text: string): number | undefined {
   const [, local, sign, hours, minutes] = FORM.exec(text) ?? []
@@ -170,10 +170,6 @@ export function readLastRangeAt(text: string): number | undefined {
   return time - (sign === '-' ? -offset : offset) * 60_000
 }
 
-/** RavenDB keeps a counter in a document of this name. */
-export const HILO_DOCUMENT = 'Raven/Hilo/'
-export const MAX_DOCUMENT_ID_BYTES = 512
-export const DEFAULT_SEPARATOR = '/'
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /** @throws Refusal if ids with this separator could be read in two ways */
@@ -230,6 +226,7 @@ export function readId(id: string, name: string): string {
  */
 export const isPlain = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text)
 
+export { DEFAULT_SEPARATOR, HILO_DOCUMENT, MAX_DOCUMENT_ID_BYTES } from '../../../src/core/names.js'
 export { LIMITS } from '../../../src/core/wire.js'
 
 /** Can this be stored? */

@@ -1,4 +1,7 @@
-/** The port of what counts the requests. The handler says what happened, and knows no library. */
+/**
+ * The port for counting requests. The handler reports them, and knows no library. To add a metric,
+ * add a method here, and its metric in `node/metrics.ts`.
+ */
 import type { CheckInResult, ClaimOutcome, Ledger } from '../ledger/ledger.js'
 import type { HourlyLimits, Spent } from './budgets.js'
 import type { ClaimQueue } from './claim-queue.js'
@@ -20,7 +23,7 @@ export interface Metrics {
   checkedIn(results: readonly CheckInResult[]): void
   /** A device got a series of its own. */
   seriesBegan(): void
-  /** What a token may use in an hour. */
+  /** A token's hourly budgets. */
   budgets(limits: HourlyLimits): void
   /** A request is refused because its token has used up its budget. */
   overBudget(token: string, budget: Spent): void

@@ -1,11 +1,11 @@
 /**
- * Who is answered where nobody is asked for a token. Guarantees that whatever other machines reach
- * starts only with tokens or a check of the application's own, or where somebody said that it is
- * open; and that on this machine no page of another site can lead its own name here (DNS
+ * Which requests are answered without a token. Guarantees that a server within reach of other
+ * machines starts only with tokens or a check of the application's own, or where somebody said that
+ * it is open; and that on this machine no page of another site can lead its own name here (DNS
  * rebinding). Every handler goes through it: of `serve`, of an app's own server, of a Worker.
  */
 
-/** The options that say who may ask, and where. */
+/** The options of access without a token. */
 export interface Opening {
   host?: string | undefined
   hosts?: readonly string[] | undefined
@@ -20,7 +20,7 @@ export const DEFAULT_HOST = '127.0.0.1'
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
 
-/** Is it left to the place alone who may ask? */
+/** Is every client at this place allowed to ask? */
 export const asksNobody = ({ open, tokens, authorize }: Opening): boolean =>
   !open && tokens === undefined && authorize === undefined
 
@@ -35,7 +35,7 @@ export function namesToAnswer(opening: Opening): readonly string[] | undefined {
   if (host === undefined) throw unsaid()
   // guard: H26 beyond this machine a server asks for tokens
   if (!isLoopback(host)) throw openedBy('host', host)
-  // A proxy passes on what is asked under such a name.
+  // A proxy passes on requests under such a name.
   const other = hosts.find((name) => !isOfThisMachine(name))
   // guard: H26 a server with a name for others asks for tokens
   if (other !== undefined) throw openedBy('hosts', other)

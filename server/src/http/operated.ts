@@ -1,7 +1,7 @@
 /**
- * What an operator asks of a ledger, wherever it is, and what each request says besides the
- * database. Behind an address, `raiseFloor` is `POST /operator/<database>/raise-floor` with that as
- * JSON. This is the only list of it.
+ * The methods of a ledger for an operator, wherever it is, with the fields of each request besides
+ * the database. Behind an address, `raiseFloor` is `POST /operator/<database>/raise-floor` with
+ * that as JSON. This is the only list of it.
  */
 import { z } from 'zod'
 import { LIMITS, RANGE_PREFIX, SERIES_NAME } from '../../../src/core/wire.js'
@@ -11,7 +11,7 @@ import { MOST_LISTED } from '../ledger/series-pages.js'
 import { text } from './messages.js'
 
 const nothing = z.strictObject({})
-/** What a series may be called: by a name, or by letters. */
+/** The name of a series: a name, or letters. */
 export const isSeriesName = (text: string): boolean =>
   SERIES_NAME.test(text) || /^[A-Za-z]{1,12}$/.test(text)
 
@@ -19,7 +19,7 @@ export const isPrefix = (text: string): boolean => RANGE_PREFIX.test(text)
 
 const series = { collection: z.string().min(1), letter: z.string().min(1) }
 
-/** What a method is told besides the database and the time. */
+/** The argument of a method, besides the database and the time. */
 type Told<Method extends keyof Ledger> = Omit<
   Extract<Parameters<NonNullable<Ledger[Method]>>[0], object>,
   'database' | 'at'
@@ -93,6 +93,6 @@ export type OperatedLedger = Pick<Ledger, OperatedMethod>
 
 export const OPERATED_METHODS = Object.keys(OPERATED) as OperatedMethod[]
 
-/** What it is called in a URL: `raise-floor`. */
+/** Its name in a URL: `raise-floor`. */
 export const pathOfMethod = (method: OperatedMethod): string =>
   method.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

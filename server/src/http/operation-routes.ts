@@ -1,5 +1,5 @@
 /**
- * Routes for operators and clusters: `/` says what this is, `/healthz` asks the database,
+ * Routes for operators and clusters: `/` names the program, `/healthz` asks the database,
  * `/metrics`, and `/topology`, which tells RavenDB's clients that a database is on one node, at the
  * address that they asked.
  */
@@ -18,7 +18,7 @@ const ABOUT =
 /** `/healthz?database=*` asks about all databases. */
 const EVERY = '*'
 
-/** What the database says. */
+/** The answer of the database. */
 interface Found {
   /** Databases that grant nothing. */
   stopped: string[]
@@ -31,8 +31,8 @@ const PAUSE_MS = 100
 
 /**
  * Open to everybody, under any name, since a load balancer has no token and asks by address.
- * Requests that come at the same time share what they ask of the database, which is asked ten times
- * a second at most, so that nobody can keep it busy.
+ * Requests that come at the same time share one question to the database. It is asked ten times a
+ * second at most, so that nobody can keep it busy.
  */
 export function openRoutes({ ledger, isReady }: CheckedOptions, others: OtherLedgers): Hono {
   let asked: Promise<Found> | undefined

@@ -9,8 +9,8 @@ import {
   type Checks,
   checked,
   databaseName,
-  type Given,
   nodeTag,
+  type Optional,
   publicUrl,
 } from '../ledger/options.js'
 import type { Log } from './log.js'
@@ -26,11 +26,11 @@ export interface HandlerOptions {
    */
   nodeTag?: string | undefined
   /**
-   * What the document `Raven/ServerPrefixForHilo` says to RavenDB 2 and 3 clients. Default: there
-   * is no such document.
+   * The prefix in the document `Raven/ServerPrefixForHilo`, for RavenDB 2 and 3 clients. Default:
+   * there is no such document.
    */
   serverPrefix?: string | undefined
-  /** What `/topology` answers. Default: the host that was asked for. */
+  /** The address in the answer of `/topology`. Default: the host that was asked for. */
   publicUrl?: string | undefined
   /**
    * The databases that exist, or `'any'`: a database is then made when it is first asked for. To be
@@ -52,18 +52,18 @@ export interface HandlerOptions {
    */
   host?: string | undefined
   /**
-   * Everybody who reaches the handler may ask, without a token. Default false: a handler that is
+   * All clients that reach the handler may ask, without a token. Default false: a handler that is
    * given neither `tokens` nor `authorize`, nor a `host` of this machine, is not made.
    */
   open?: boolean | undefined
   /**
-   * Who may ask: anyone who sends one of these as `Authorization: Bearer …`. A text may do all but
-   * read and write documents, seed identities, list and close series, and read the metrics. A
-   * function is called for each request. Default: see `open`.
+   * The tokens of clients, sent as `Authorization: Bearer …`. A text may do all but read and write
+   * documents, seed identities, list and close series, and read the metrics. A function is called
+   * for each request. Default: see `open`.
    */
   tokens?: Tokens | undefined
   /**
-   * Decides for the application; true allows what is wanted. It must not read the request's body.
+   * Decides for the application; true allows the request. It must not read the request's body.
    * Default: see `open`.
    */
   authorize?: ((request: Request, wanted: Wanted) => boolean | Promise<boolean>) | undefined
@@ -76,10 +76,10 @@ export interface HandlerOptions {
   log?: Log | undefined
   /** One line per request. Default false. */
   logRequests?: boolean | undefined
-  limits?: Given<HandlerLimits> | undefined
+  limits?: Optional<HandlerLimits> | undefined
 }
 
-/** What a request wants, for `authorize`. */
+/** The wish of a request, for `authorize`. */
 export interface Wanted {
   action: Action
   /** Undefined for `status`, which is about all databases. */
@@ -104,7 +104,7 @@ export interface HandlerLimits {
   body: number
   /** Characters of a request's URL. At least 4,096. Default 8,192. */
   url: number
-  /** What one token may use in an hour: requests. Default 3,600. */
+  /** Requests that one token may make in an hour. Default 3,600. */
   requestsPerHour: number
   /** Numbers, with those that a claim makes its counter skip. Default 1,048,576. */
   numbersPerHour: number

@@ -1,6 +1,6 @@
 /**
- * What a path names: the route, and the database. Every part of the server reads it here, so that
- * no two of them read one path in two ways.
+ * Reads the route and the database of a path. Every part of the server does it here, so that no two
+ * of them read one path in two ways.
  */
 import { getPath } from 'hono/utils/url'
 

@@ -1,6 +1,6 @@
 /**
  * Every answer that refuses a request, with RavenDB's statuses and types where RavenDB has them.
- * Guarantees that it says what happened and what to do, and shows no SQL, stack trace or secret.
+ * Guarantees that it names the cause and a remedy, and shows no SQL, stack trace or secret.
  */
 import { type ErrorAnswer, TOO_MANY } from '../../../src/core/wire.js'
 import {
@@ -158,7 +158,7 @@ export const queueFull = (): Refusal =>
     RETRY_SECONDS,
   )
 
-/** Nobody knows what was granted after the backup. */
+/** Nobody knows the grants from after the backup. */
 export const restored = (databases: readonly string[]) =>
   tryLater(
     'restored',

@@ -1,4 +1,4 @@
-/** What the server answers about series, as JSON with times that people read. */
+/** The server's answers about series, as JSON with times that people read. */
 import type { ListedSeries, SeriesCheckInAnswer } from '../../../src/core/wire.js'
 import type { PastHandOver, Series, SeriesPlace, SeriesResult } from '../ledger/ledger.js'
 import { checkTag, DEFAULT_SEPARATOR } from './messages.js'

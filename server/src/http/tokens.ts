@@ -69,7 +69,7 @@ const digestOf = (token: string): string => {
   return hash === undefined ? digestOfSent(token) : Buffer.from(hash, 'hex').toString('base64')
 }
 
-/** What a client sends is never a hash. */
+/** A client never sends a hash. */
 const digestOfSent = (token: string): string => createHash('sha256').update(token).digest('base64')
 
 const token = z

@@ -16,9 +16,9 @@ import {
   changedTokenRows,
   keep,
   newProgress,
+  type ReadRequest,
   readGrantToken,
   readShown,
-  type Showing,
   showTokens,
   withNextToken,
 } from './shown-tokens.js'
@@ -42,7 +42,7 @@ export const checkingIn = ({ context, store, share }: SharingCore): Pick<Claims,
 })
 
 /** A check-in whose tokens are read. */
-export interface ReadCheckIn extends Showing {
+export interface ReadCheckIn extends ReadRequest {
   spent: readonly TokenContent[]
 }
 

@@ -42,8 +42,8 @@ import {
   lineOf,
   newProgress,
   type Progress,
+  type ReadRequest,
   readClaimTokens,
-  type Showing,
   setLine,
   shownBy,
   showTokens,
@@ -131,7 +131,7 @@ export function grantClaims(
   const read = new Map(claims.map((claim) => [claim, readClaimTokens(claim, context.tokens)]))
   const databases = provenBy(rows, [...read.values()], context.bound)
   const after = withDatabases(rows, databases)
-  const step: Step = { rows, context, read, progress: newProgress(), outcomes: new Map() }
+  const step: ClaimStep = { rows, context, read, progress: newProgress(), outcomes: new Map() }
   const { progress, outcomes } = step
   const granted = new Map<string, NewGrant[]>()
   for (const claim of claims) {
@@ -182,18 +182,18 @@ const otherOf = (
   )
 
 /** The claims of a step have this in common. */
-interface Step {
+interface ClaimStep {
   rows: Rows
   context: LedgerContext
   /** The tokens of each claim. */
-  read: ReadonlyMap<ClaimRequest, Showing>
+  read: ReadonlyMap<ClaimRequest, ReadRequest>
   progress: Progress
   outcomes: Map<ClaimRequest, ClaimOutcome>
 }
 
 /** Answers the claims for one collection, and returns the grants that are new. */
 function grantEach(
-  { rows, context, read, progress, outcomes }: Step,
+  { rows, context, read, progress, outcomes }: ClaimStep,
   row: LoadedCollection,
   claims: readonly ClaimRequest[],
   { take, isCounted }: NumberSource,
@@ -210,7 +210,7 @@ function grantEach(
       outcomes.set(claim, { refused: 'spent', max: lineOf(progress, row).line.max })
       continue
     }
-    // Before anything is taken: this copy may have issued what the other copy gave back.
+    // Before anything is taken: this copy may have issued numbers that the other copy gave back.
     const { results, ...changed } = showTokens(rows, progress, read.get(claim)!, context.tokens)
     // guard: H21 a claim repeated gets the same grant
     if (before) {

@@ -1,7 +1,7 @@
 /**
- * How rows are found, by database and name, both compared lower-cased; and who counts a collection.
- * Guarantees that a server grants nothing of a collection if its configuration binds the collection
- * otherwise than the ledger remembers.
+ * How rows are found, by database and name, both compared lower-cased; and the authority of a
+ * collection. Guarantees that a server grants nothing of a collection if its configuration binds
+ * the collection otherwise than the ledger remembers.
  */
 import { CounterUnusable } from './errors.js'
 import type { CollectionKey, IdentityKey } from './ledger.js'
@@ -24,8 +24,8 @@ export const keyOf = ({ database, collection }: CollectionKey): CollectionKey =>
 })
 
 /**
- * By what the name of a series is found: `T3` and `t3` are one name, and so are all others that
- * differ only in how their letters are written (upper or lower case, wide, ligatures).
+ * The key of a series' name: `T3` and `t3` are one name, and so are all others that differ only in
+ * how their letters are written (upper or lower case, wide, ligatures).
  */
 export const seriesKey = (name: string): string =>
   // Upper case makes SS of ß, and lower case makes ß of ẞ.
@@ -90,8 +90,8 @@ export type Authority = 'ledger' | 'counter' | 'upstream' | 'hook'
 export interface BoundCollection extends CollectionKey {
   authority: Exclude<Authority, 'ledger'>
   /**
-   * What the ledger remembers of the binding. With another block size, or another counter, the
-   * server would grant ids that are in use.
+   * The binding as the ledger remembers it. With another block size, or another counter, the server
+   * would grant ids that are in use.
    */
   description: string
 }
@@ -106,7 +106,7 @@ export const EVERY_COLLECTION = '*'
 export const bindingKey = ({ database, collection }: CollectionKey): string =>
   `${database}/${collection}`.toLowerCase()
 
-/** What a ledger remembers of a collection that a function of the app counts begins so. */
+/** A description begins so if a function of the app counts the collection. */
 export const HOOK = 'a function'
 
 /** Where a ledger remembers a binding, among its settings, before its key. */
@@ -116,7 +116,7 @@ export const authorityOf = (bound: BoundCollections, key: CollectionKey): Author
   (bindingOf(bound, key) ?? bound.get(EVERY_COLLECTION))?.authority ?? 'ledger'
 
 /**
- * The bindings of the configuration that differ from what a ledger remembers, each as a message.
+ * The bindings of the configuration that differ from the remembered ones, each as a message.
  * @param remembered descriptions by `bindingKey`
  */
 export function changedBindings(

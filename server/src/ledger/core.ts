@@ -1,7 +1,7 @@
 /**
- * What the steps of a ledger have in common. A ledger may be an older copy of itself, because it
- * was restored from a backup: which tokens prove that (H20). Guarantees that such a database grants
- * nothing before its floors were raised, and that each step works on rows above their floors.
+ * Shared by the steps of a ledger. A ledger may be an older copy of itself, because it was restored
+ * from a backup: which tokens prove that (H20). Guarantees that such a database grants nothing
+ * before its floors were raised, and that each step works on rows above their floors.
  */
 import {
   authorityOf,
@@ -48,7 +48,7 @@ export function selectionOfShown(
  *
  * Three other tokens prove nothing: one of a grant that was pruned, which is known by its place;
  * one that is older than its grant's, which a copy of the device shows; and one from before the
- * floors were raised, which proves only what the operator knows. But if that grant is not known and
+ * floors were raised, which proves nothing new to the operator. But if that grant is not known and
  * went above the floor, the operator did not know how much was lost.
  */
 const provesOlderCopy = (
@@ -159,9 +159,9 @@ export interface LedgerCore {
   store: RowStore
   context: LedgerContext
   alarm: Alarm
-  /** @param databases what holds for them is part of what the step works on */
+  /** @param databases their settings are input of the step */
   change<T>(databases: readonly string[], transaction: Transaction<T>): Promise<T>
-  /** What there is, and what is bound. Before a restore, that may have granted numbers, too. */
+  /** All names, also of bound collections. Each may have granted numbers before a restore. */
   names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }>
 }
 
@@ -216,14 +216,14 @@ interface Alarm {
 }
 
 function createAlarm(): Alarm {
-  const told = new Set<string>()
+  const known = new Set<string>()
   const listeners: ((database: string) => void)[] = []
   return {
     look(databases) {
       for (const { database, isRestored } of databases)
-        if (!isRestored) told.delete(database)
-        else if (!told.has(database)) {
-          told.add(database)
+        if (!isRestored) known.delete(database)
+        else if (!known.has(database)) {
+          known.add(database)
           for (const listener of listeners) listener(database)
         }
     },

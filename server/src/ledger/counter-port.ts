@@ -1,6 +1,6 @@
 /**
  * The port of the ORMs' counters that collections are bound to. They are in the ledger's own
- * PostgreSQL database, so they are asked inside the transaction that grants what they give.
+ * PostgreSQL database, so they are asked inside the transaction that grants their numbers.
  */
 import type { CollectionKey } from './ledger.js'
 import type { Span } from './number-line.js'

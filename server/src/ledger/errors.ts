@@ -88,7 +88,7 @@ export class CounterUnusable extends Error {
 
 /**
  * The row of a counter went back: it would give numbers that it has given. Nothing was granted, and
- * nothing changed. The message says what, and what to do.
+ * nothing changed. The message names the numbers and a remedy.
  */
 export class CounterWentBack extends Error {
   override name = 'CounterWentBack'

@@ -88,7 +88,7 @@ export function handOver(
   }
 }
 
-/** What stays of a series when another device goes on with it. */
+/** The rest of a series when another device goes on with it. */
 function withKnown({
   link,
   closedAt: at,
@@ -212,13 +212,13 @@ export const handOverOf = (
   { tokenVersion }: TokenContent,
 ): StoredHandOver | undefined => handOversOf(row).find((each) => tokenVersion < each.tokenVersion)
 
-/** @param told what a device says that has lost the series */
+/** @param told the last numbers of a device that has lost the series */
 export function withLost(
   row: SeriesRow,
   { heard, made, period }: StoredHandOver,
   { last, periods = [] }: Pick<SeriesCheckIn, 'last' | 'periods'>,
 ): SeriesRow {
-  // The person spoke of one period. What the device has made of another one is not among it.
+  // The person spoke of one period. The device's numbers of another one are not among it.
   const isStated = periods.every((each) => each.period === period)
   const from = (isStated ? made : heard) + 1
   if (last < from) return row
@@ -259,7 +259,7 @@ export function takeOver(
   // guard: H28 who goes on with a series begins above what the lost device told before
   const row = withOthers(stored)
   const answered = (replaced: typeof grant, isRepeat: boolean): SeriesOutcome => ({
-    letter: row.letter,
+    ordinal: row.ordinal,
     name: row.name,
     token: tokens.write(replaced),
     ledger,
@@ -268,7 +268,7 @@ export function takeOver(
     ...givenTo(row),
   })
   const refuse = (refused: 'restored' | 'spent') => ({
-    answer: { refused, max: row.letter },
+    answer: { refused, max: row.ordinal },
     changes: {},
   })
   if (isRestored(rows, row.database)) return refuse('restored')
@@ -332,7 +332,7 @@ const toHandOver = ({ claim, numbers, link, closed, ...done }: StoredHandOver): 
   closed,
 })
 
-/** What a person has stated. */
+/** The statement of a person. */
 export function statedOf(done: HandOver): HandOver {
   const { from, to, period, last, heard, by, reason, at } = done
   return { from, to, period, last, heard, by, reason, at }

@@ -65,7 +65,7 @@ export function withTold(row: SeriesRow, told: Told): SeriesRow {
   return { ...row, last, periods: storedPeriods(periods, last) }
 }
 
-/** What devices have told that do not hold the series. */
+/** The marks of devices that do not hold the series. */
 export const othersOf = ({ toldByOthers }: SeriesRow): SeriesPeriod[] => JSON.parse(toldByOthers)
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Identities: RavenDB's counters without ranges. The rules are pure. Guarantees that no number of
- * an identity is handed out twice, whatever it is seeded to, and that a repeated claim gets the
+ * an identity is handed out twice, to any value it is seeded, and that a repeated claim gets the
  * same number.
  */
 import { distinct, identityText, normalizedIdentity } from './collections.js'

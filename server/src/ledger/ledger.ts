@@ -1,13 +1,16 @@
 /**
- * The ledger: it knows which numbers were granted to whom. The comments here are its contract.
+ * The ledger: it knows each grant and its device. The comments here are its contract.
  *
  * - Each method is one atomic step, and it is on disk before its promise resolves. When the promise
  *   is rejected with `LedgerUnavailable`, the step happened as a whole or not at all, and nobody
  *   knows which: the caller may repeat it.
  * - Methods may run at the same time, also from several processes on one database. Steps on one
  *   collection happen one after another.
- * - Two grants never hold the same number at the same time. What a grant holds only shrinks.
+ * - Two grants never hold the same number at the same time. A grant only shrinks.
  * - Time decides nothing: it is passed in, and only stored.
+ *
+ * Types such as `SeriesRange` are in `core/wire.ts`, too: the declarations of this package may name
+ * no file of the other one.
  */
 
 /** Public names of ledgers, by the server tag of their grants. */
@@ -67,7 +70,7 @@ export interface Grant {
  * Why nothing was granted.
  *
  * - `jump`: `lastMax` is absurdly far above `max`.
- * - `overflow`: the numbers would pass 2^53−1, or what the id column holds.
+ * - `overflow`: the numbers would pass 2^53−1, or the end of the id column.
  * - `spent`: somebody has given numbers of this claim's grant back, or has checked it in, so a
  *   repetition of the claim comes from a copy of that device. Or somebody else made the claim.
  * - `full`: the database has as many collections as are allowed.
@@ -131,7 +134,7 @@ export interface ShownGrant {
 }
 
 /**
- * What became of a grant: its new token, and the highest number that it still holds.
+ * The outcome for a grant: its new token, and the highest number that it still holds.
  *
  * - `superseded`: another copy of the device showed this token before, or the grant is gone.
  * - `dropped`: the collection was dropped since, and its grants with it.
@@ -272,7 +275,8 @@ export interface SeriesClaim extends CollectionKey {
  */
 export type SeriesOutcome =
   | {
-      letter: number
+      /** Of its letter: 1 is A. */
+      ordinal: number
       name: string
       token: string
       /** The name of this ledger. */
@@ -297,7 +301,7 @@ export interface SeriesCheckIn {
   periods?: readonly SeriesPeriod[] | undefined
   /** The record of the number `last` in a chain. */
   link?: SeriesLink | undefined
-  /** What the device has stored now of the last number of which it knows that this ledger heard. */
+  /** The last number that this ledger has confirmed to the device, as the device stores it now. */
   heard?: { last: number; link?: SeriesLink | undefined } | undefined
   /** As of a claim of a series. */
   ledger?: string | undefined
@@ -328,7 +332,8 @@ export interface SeriesMark {
 }
 
 /**
- * What became of a series: its new token, and who has closed it; or that it ended for this device.
+ * The outcome for a series: its new token, and the person that closed it; or that it ended for this
+ * device.
  *
  * - `superseded`: another copy of the device showed this token before. `last`: its highest number.
  *   `handedOver`: no copy, but a person has handed the series over to another device.
@@ -363,8 +368,8 @@ export interface SeriesHandOver extends CollectionKey {
 }
 
 /**
- * One that was done. What the lost device has made besides is doubtful: numbers of that period
- * above `last`, and of other periods those that were not heard of.
+ * One that was done. Further numbers of the lost device are doubtful: those of that period above
+ * `last`, and of other periods those that were not heard of.
  */
 export interface HandOver extends Pick<SeriesHandOver, 'to' | 'last' | 'by' | 'reason' | 'at'> {
   from: string
@@ -408,11 +413,11 @@ export type HandOverRefusal =
 export interface SeriesRange {
   from: number
   to: number
-  /** What stands before them. Numbers of two prefixes are different numbers. Default: nothing. */
+  /** Stands before them. Numbers of two prefixes are different numbers. Default: nothing. */
   prefix?: string | undefined
   /** The last day on which they are made: `2027-12-31`. */
   validUntil?: string | undefined
-  /** What the authority calls the range. */
+  /** The authority's name for the range. */
   data?: string | undefined
 }
 
@@ -450,7 +455,7 @@ export type RangeRefusal =
 export interface SeriesClosing extends CollectionKey {
   /** `B` */
   letter: string
-  /** Who closes it. */
+  /** The person that closes it. */
   by: string
   reason: string
   at: number
@@ -459,7 +464,7 @@ export interface SeriesClosing extends CollectionKey {
 export interface SeriesRenaming extends CollectionKey {
   /** `B` */
   letter: string
-  /** What its device is called from now on. */
+  /** The new name of its device. */
   device: string
 }
 
@@ -635,9 +640,9 @@ export interface Claims {
    *
    * The numbers of a bound collection come from another authority: from the counter of a back end's
    * ORM, which this step moves, or from an upstream. Then a claim may get fewer than it asks for.
-   * What comes back is granted again, but never goes back into that counter.
-   * @param received what upstreams have just granted for these claims. It is kept also if a claim
-   * is refused
+   * Numbers that come back are granted again, but never go back into that counter.
+   * @param received new ranges from upstreams, for these claims. They are kept also if a claim is
+   * refused
    * @throws CounterUnusable, CounterWentBack
    */
   claim(
@@ -703,8 +708,8 @@ export interface Marks {
   raiseFloors(floors: Floors): Promise<RaisedFloors>
 
   /**
-   * Raises all floors of a database above what another ledger has granted there, and remembers so.
-   * A device that holds numbers of the other one then drops them, and goes on with this one (H34).
+   * Raises all floors of a database above the grants of another ledger there, and remembers so. A
+   * device that holds numbers of the other one then drops them, and goes on with this one (H34).
    * Throws as `raiseFloors`.
    */
   follow(following: Following): Promise<RaisedFloors>
@@ -760,7 +765,7 @@ export interface SeriesRegister {
   closeSeries(closing: SeriesClosing): Promise<Series | undefined>
 
   /**
-   * Another name for the device of a series, also in what was handed over before.
+   * Another name for the device of a series, also in earlier hand-overs.
    * @returns undefined: there is no series of that letter
    */
   renameDevice(renaming: SeriesRenaming): Promise<Series | undefined>
@@ -796,7 +801,7 @@ export interface SeriesRegister {
   /** All series of a database, in the order of their collections and letters. */
   series(database: string): Promise<Series[]>
 
-  /** The same in pages: what one request may read. */
+  /** The same in pages: as much as one request may read. */
   seriesPage(question: SeriesPageQuestion): Promise<SeriesPage>
 }
 
@@ -807,7 +812,7 @@ export interface Operation {
   /** The public name of the ledger. Of a region it is that of its root, once that has answered. */
   readName(): Promise<string | undefined>
 
-  /** Where one number is: which grant covers it, and what is known of it. Changes nothing. */
+  /** Where one number is: the grant that covers it, and its known fate. Changes nothing. */
   explain(asked: NumberQuestion): Promise<Explanation>
 
   /** Numbers of all collections that came back, and will be granted again first. */
@@ -820,10 +825,10 @@ export interface Operation {
   prune(pruning: Pruning): Promise<void>
 
   /**
-   * Forgets a database, or a collection of it, and what devices hold of it: their tokens are void.
-   * If somebody claims under the name again, numbers go on above all that were ever granted. A
-   * database that granted nothing, because it is an older copy of itself, still grants nothing, but
-   * is in `restored` no more.
+   * Forgets a database, or a collection of it, and the devices' grants of it: their tokens are
+   * void. If somebody claims under the name again, numbers go on above all that were ever granted.
+   * A database that granted nothing, because it is an older copy of itself, still grants nothing,
+   * but is in `restored` no more.
    */
   drop(drop: Drop): Promise<void>
 

@@ -1,7 +1,7 @@
 /**
- * One collection's number line: what was granted, what came back. Pure transitions. Guarantees that
- * a number is granted again only after its owner gave it back, and that nothing above 2^53−1 is
- * granted.
+ * One collection's number line: how far grants go, and which numbers came back. Pure transitions.
+ * Guarantees that a number is granted again only after its owner gave it back, and that nothing
+ * above 2^53−1 is granted.
  */
 
 /**
@@ -28,8 +28,8 @@ export interface NumberLine {
    */
   free: readonly Span[]
   /**
-   * Of a bound collection: what came from the other authority and was granted to nobody yet, as
-   * `free` is.
+   * Of a bound collection: numbers that came from the other authority and were granted to nobody
+   * yet, in the form of `free`.
    */
   fresh: readonly Span[]
 }
@@ -107,8 +107,8 @@ export function raise(line: NumberLine, floor: number): NumberLine {
 }
 
 /**
- * `[low, high]` is granted to nobody any more, free or not. What was free around it stays free.
- * @param isCounted the line counts its numbers itself: what is above `max` was free
+ * `[low, high]` is granted to nobody any more, free or not. Free numbers around it stay free.
+ * @param isCounted the line counts its numbers itself: all above `max` were free
  */
 export function cutOut(
   line: NumberLine,

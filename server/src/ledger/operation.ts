@@ -1,7 +1,7 @@
 /**
- * What an operator sees of a ledger and does with it. The rules are pure. Guarantees that `explain`
- * says no more than the rows do, and that a row that is dropped stays as a mark: no number of
- * before is granted again when somebody claims under the name later.
+ * An operator's questions to a ledger, and changes of it. The rules are pure. Guarantees that
+ * `explain` says no more than the rows do, and that a row that is dropped stays as a mark: no
+ * number of before is granted again when somebody claims under the name later.
  */
 import { setImmediate } from 'node:timers'
 import { distinct, keyOf, keyText, lettersOf, normalized, seriesKey } from './collections.js'

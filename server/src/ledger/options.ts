@@ -7,7 +7,7 @@ import { DATABASE_NAME } from '../../../src/core/names.js'
 import type { LedgerLimits } from './ledger.js'
 
 /** Settings of which each may be left out or undefined. */
-export type Given<T> = { [K in keyof T]?: T[K] | undefined }
+export type Optional<T> = { [K in keyof T]?: T[K] | undefined }
 
 // Options are described in interfaces: tsc writes the type of a schema without its comments.
 /** A check for each option. */
@@ -43,7 +43,7 @@ export const ledgerLimits = z.strictObject({
 } satisfies Checks<LedgerLimits>)
 
 /** The limits of the ledger, and those of the handler in front of it. */
-export function parted<T extends Given<LedgerLimits>>(limits: T) {
+export function parted<T extends Optional<LedgerLimits>>(limits: T) {
   const { maxJump, maxId, collections, databases, ...handlerLimits } = limits
   return { ledgerLimits: { maxJump, maxId, collections, databases }, handlerLimits }
 }

@@ -1,7 +1,8 @@
 /**
- * That no two grants hold one number, whatever the row of their counter says. It may have gone
- * back, as when somebody restores one table or edits a row (H20). A step says of each new grant
- * which numbers no other grant may hold; the store looks in the statement that adds the grant.
+ * Guarantees that no two grants hold one number, also if the row of their counter is wrong. The row
+ * may have gone back, as when somebody restores one table or edits a row (H20). A step says of each
+ * new grant which numbers no other grant may hold; the store looks in the statement that adds the
+ * grant.
  */
 import { CounterWentBack } from './errors.js'
 import type { CollectionKey, IdentityKey } from './ledger.js'
@@ -45,8 +46,8 @@ export function refuseOverlaps(granted: readonly NewGrant[]): void {
 }
 
 /**
- * @param next what would have been granted
- * @param before what was
+ * @param next the range that would have been granted
+ * @param before the grant that holds it
  * @param highest that is known to be in use
  */
 export const grantedBefore = (

@@ -1,8 +1,9 @@
 /**
- * What the ledger forgets, and when. Pure. Guarantees that a number of a forgotten grant is never
- * granted again, and that a device of which nothing was heard still finds its numbers.
+ * Which rows the ledger forgets, and when. Pure. Guarantees that a number of a forgotten grant is
+ * never granted again, and that a device of which nothing was heard still finds its numbers.
  */
 import { z } from 'zod'
+import { DAY_MS } from '../../../src/core/day.js'
 import { keyText } from './collections.js'
 import type { Pruning } from './ledger.js'
 import type { Rows, StepResult } from './row-store.js'
@@ -56,7 +57,6 @@ const toTombstone = (grant: GrantRow): Tombstone => {
   return { id, database, collection, high, serial, tokenVersion, checkIn }
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000
 export const PRUNE_INTERVAL_MS = DAY_MS
 /** No request is repeated after so many days. */
 const SETTLED_DAYS = 30

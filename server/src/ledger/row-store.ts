@@ -1,13 +1,13 @@
 /**
  * The port of a database that keeps the ledger's rows. A store knows no rule of the ledger: it
- * locks rows, reads them, runs a step on them and saves what the step changed.
+ * locks rows, reads them, runs a step on them and saves the changes.
  *
  * - `change` is one transaction, on disk before its promise resolves. Rejected with
  *   `LedgerUnavailable`, it happened as a whole or not at all, and nobody knows which.
  * - The rows that a step gets are locked until its changes are saved, against every process on the
  *   database. Selected rows are locked in one order, so that two transactions do not wait for each
  *   other.
- * - A step may run more than once, and only what its last run changed is saved: it must be pure.
+ * - A step may run more than once, and only the changes of its last run are saved: it must be pure.
  * - A new grant that meets another grant of its collection (`meets`) fails the change with
  *   `CounterWentBack`, and nothing happened.
  */
@@ -135,7 +135,7 @@ export interface Selection {
   withHeld?: boolean
 }
 
-/** What a series is called, as `seriesKey` has it: `b`, or a name. */
+/** The name of a series, as `seriesKey` has it: `b`, or a name. */
 export interface SeriesNameKey extends CollectionKey {
   nameKey: string
 }
@@ -143,7 +143,7 @@ export interface SeriesNameKey extends CollectionKey {
 export type Quota = Pick<LedgerLimits, 'collections' | 'databases'>
 
 export interface Rows {
-  /** What was asked for. */
+  /** The selection of the request. */
   selected: Selection
   /** By name. Missing: nothing holds. */
   databases: ReadonlyMap<string, DatabaseRow>
@@ -153,7 +153,7 @@ export interface Rows {
   claimed: ReadonlyMap<string, ReadonlyMap<string, GrantRow>>
   /** By id. */
   grants: ReadonlyMap<string, GrantRow>
-  /** By id: what is left of grants that were asked for and are not there. */
+  /** By id: the tombstones of grants that were asked for and are not there. */
   tombstones: ReadonlyMap<string, Tombstone>
   /** By `serialText`. Missing: the collection is not there. */
   serials: ReadonlyMap<string, SerialRow>
@@ -161,7 +161,7 @@ export interface Rows {
   series: ReadonlyMap<string, SeriesRow>
   /** The one whose name was asked for. */
   seriesNamed: SeriesRow | undefined
-  /** The grant that holds the end of what was returned, or begins nearest below it. */
+  /** The grant that holds the end of the returned range, or begins nearest below it. */
   returnedOf: GrantRow | undefined
   isReturned: boolean
   /** By `keyText`: how far its grants have come. Missing: nobody asked. */
@@ -172,7 +172,7 @@ export interface Rows {
   answered: ReadonlyMap<string, ReadonlyMap<string, IdentityClaimRow>>
 }
 
-/** A collection, and what the ledger remembers of its binding. */
+/** A collection, and its binding as the ledger remembers it. */
 export type LoadedCollection = CollectionRow & { binding: string | undefined }
 
 /** An identity, and the highest number among the answers to its claims, if there is one. */
@@ -204,7 +204,7 @@ export interface RowChanges {
   secret?: string
 }
 
-/** What changes of a database. Settings that are stored together change together. */
+/** The changes of a database's row. Settings that are stored together change together. */
 export type DatabaseChange = Pick<DatabaseRow, 'database'> & Partial<DatabaseRow>
 
 export interface Usage {
@@ -214,7 +214,7 @@ export interface Usage {
   databases: number
 }
 
-/** No limit: for what an operator adds. */
+/** No limit: for rows that an operator adds. */
 export const UNLIMITED: Quota = {
   collections: Number.POSITIVE_INFINITY,
   databases: Number.POSITIVE_INFINITY,

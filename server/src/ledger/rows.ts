@@ -21,11 +21,14 @@ export interface CollectionRow extends CollectionKey, NumberLine {
   grants: number
   /** How many numbers these hold. */
   outstanding: number
-  /** How many numbers are not granted, whoever may get them: as many as `free` and `fresh` hold. */
+  /** How many numbers are not granted: as many as `free` and `fresh` hold. */
   freeCount: number
   /** Milliseconds since the epoch. Null: nothing was ever granted. */
   lastClaim: number | null
-  /** Not null: the collection was dropped. The row only keeps what must never be granted again. */
+  /**
+   * Not null: the collection was dropped. The row only keeps the numbers that must never be granted
+   * again.
+   */
   droppedAt: number | null
   /** Of the newest grant when the collection was dropped last. 0: it never was. */
   droppedSerial: number
@@ -36,7 +39,7 @@ export interface GrantRow extends CollectionKey {
   id: string
   /** The id that it was claimed with. */
   claim: string | null
-  /** Who claimed it. Null: nobody knows. */
+  /** The device that claimed it. Null: unknown. */
   claimedBy: string | null
   /** Its name, for people. Empty: it has none. */
   device: string
@@ -111,7 +114,7 @@ export interface IdentityClaimRow extends IdentityKey {
 export interface SeriesRow extends CollectionKey {
   grant: string
   /** Its place among the series of its collection; 1 is A. */
-  letter: number
+  ordinal: number
   /** The name that the app has chosen, or else the letter: `B`. No other series has it. */
   name: string
   /** As `seriesKey` has it. */
@@ -153,7 +156,7 @@ export interface StoredHandOver extends HandOver {
   link?: Series['link']
   /** The series was closed, and goes on. */
   closed?: Series['closed']
-  /** The claim by which the other device got the series, and who claimed. Absent: none did yet. */
+  /** The claim by which the other device got the series, and its device. Absent: none did yet. */
   claim?: { id: string; by: string | null }
 }
 

@@ -64,7 +64,10 @@ interface PageQuestion {
   collection?: string | undefined
 }
 
-const placeOf = ({ collection, letter }: SeriesRow): SeriesPlace => ({ collection, place: letter })
+const placeOf = ({ collection, ordinal }: SeriesRow): SeriesPlace => ({
+  collection,
+  place: ordinal,
+})
 
 const lengthOf = ({ periods, toldByOthers, handOvers, ranges }: SeriesRow): number =>
   periods.length + toldByOthers.length + handOvers.length + ranges.length

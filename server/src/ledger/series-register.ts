@@ -1,5 +1,5 @@
 /**
- * The register of series: its methods, and what a person does with a series. The rules are pure.
+ * The register of series: its methods, and a person's changes of a series. The rules are pure.
  * Guarantees that no two series of a collection have the same number of an authority.
  */
 import { keyText, lettersOf, normalized, seriesKey } from './collections.js'
@@ -37,7 +37,7 @@ import { turns } from './turns.js'
 
 type SeriesLetter = CollectionKey & { letter: string }
 
-type Step<T> = (rows: Rows) => StepResult<T> | { select: Selection }
+type SeriesStep<T> = (rows: Rows) => StepResult<T> | { select: Selection }
 
 export function seriesRegister(core: SharingCore): SeriesRegister {
   const { store, context, change, share } = core
@@ -105,7 +105,7 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
       if (grant === undefined) return { refused: 'missing' }
       const done = await change([database], {
         select: {
-          // None begins meanwhile: who begins one counts its letter.
+          // None begins meanwhile: a step that begins one counts its letter.
           known: [lettersOf(asked)],
           grants: [grant],
           series: [grant],
@@ -186,7 +186,7 @@ async function claimIn(
   const { database, ended, by, most } = claim
   const token = ended && tokens.read(ended.token, database)
   const ofOwn =
-    <T>(step: Step<T>): Step<T | ClaimRefusal> =>
+    <T>(step: SeriesStep<T>): SeriesStep<T | ClaimRefusal> =>
     (rows) => {
       const other = otherOf(rows, claim, context.name)
       // guard: H34 a device that had a series of another ledger is given none
@@ -202,7 +202,7 @@ async function claimIn(
     if (taken) return taken
   }
   const letter = letterClaim(claim)
-  // Two servers may go above a limit by what each of them gives at one moment.
+  // Two servers may go above a limit, each by the series that it gives at one moment.
   const isFull = (await store.countSeries(database)) >= limits.collections
   const isMany =
     by !== undefined && most !== undefined && (await store.countOpenSeries(database, by)) >= most
@@ -293,7 +293,7 @@ function giveRange(
   if (met) return refuse(met)
   const last = highestOf(row, range)
   const isKnown = again || periodsOf(row).some(({ period }) => period === rangeName(range))
-  // A device goes on above its last number. What is below would be lost to everybody.
+  // A device goes on above its last number. Numbers below would be lost to everybody.
   if (range.to < last && !isKnown) return refuse({ refused: 'below', last })
   const ranges = inOrder([...rangesOf(row), range])
   if (ranges.length > MOST_RANGES) return refuse({ refused: 'crowded' })
@@ -325,7 +325,7 @@ export function closeSeries(
   return { answer: closed, changes: { series: [closed] } }
 }
 
-/** A device that has yet to get what was handed over asks for it under its old name. */
+/** A device that has yet to get a handed-over series asks for it under its old name. */
 function renameDevice(rows: Rows, { device }: SeriesRenaming): StepResult<SeriesRow | undefined> {
   const [row] = rows.series.values()
   if (!row) return { answer: undefined, changes: {} }

@@ -26,7 +26,7 @@ import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
 import { isDropped, withNextToken } from './shown-tokens.js'
 
-/** Who closes a series that no person has closed. */
+/** Closes a series that no person has closed. */
 const SERVER = 'the server'
 
 /** The claim of a series, as a claim to the collection that counts the letters. */
@@ -41,7 +41,7 @@ export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
   at: claim.at,
 })
 
-/** Letters have no server tag: a series of another ledger is one whatever its node is called. */
+/** Letters have no server tag: a series of another ledger is one under any node's name. */
 export const otherOf = (
   rows: Rows,
   { database, ledger, serverTag = '' }: Pick<SeriesClaim, 'database' | 'ledger' | 'serverTag'>,
@@ -84,14 +84,14 @@ export function claimSeries(
   const [grant] = granted.changes.newGrants ?? []
   const before = ended && rows.series.get(ended.id)
   const series: SeriesRow[] = []
-  const letter = outcome.grant.low
-  const name = (known && rows.series.get(known.id)?.name) ?? claim.name ?? toLetter(letter)
+  const ordinal = outcome.grant.low
+  const name = (known && rows.series.get(known.id)?.name) ?? claim.name ?? toLetter(ordinal)
   if (grant)
     series.push({
       grant: grant.id,
       database,
       collection,
-      letter,
+      ordinal,
       name,
       // guard: H28 names that differ only in upper and lower case are one
       nameKey: seriesKey(name),
@@ -113,7 +113,7 @@ export function claimSeries(
   if (grant && before?.database === database) series.push(withDoubt(before, claim))
   return {
     answer: {
-      letter,
+      ordinal,
       name,
       token: outcome.grant.token,
       ledger: context.name,
@@ -167,7 +167,10 @@ export function checkInSeries(
   }
 }
 
-/** Is what a device has stored not what was heard of it? Only the holder of its token tells. */
+/**
+ * Has the device stored another record than the ledger heard of? Only the holder of its token
+ * tells.
+ */
 function isRewritten({ link }: SeriesRow, heard: SeriesCheckIn['heard']): boolean {
   if (link === null) return false
   const { last, hash } = JSON.parse(link) as NonNullable<Series['link']>
@@ -187,7 +190,7 @@ function rewritten(row: SeriesRow): SeriesRow {
 }
 
 function withLink(row: SeriesRow, { link, last }: Pick<SeriesCheckIn, 'link' | 'last'>): SeriesRow {
-  // Who looks later finds what was heard before the series was closed.
+  // A later reader finds the link that was heard before the series was closed.
   return link && row.closedAt === null
     ? { ...row, link: JSON.stringify({ last, at: link.at, hash: link.hash }) }
     : row

@@ -1,8 +1,8 @@
 /**
  * Steps that arrive while a commit is under way share the next one: check-ins, give-backs, and
- * check-ins of series. Each works on what the ones before it have changed. Guarantees that a step
- * which cannot be done fails alone, and that steps about a bound collection, whose row somebody
- * else may hold locked, delay no others.
+ * check-ins of series. Each works on the rows as the ones before it have left them. Guarantees that
+ * a step which cannot be done fails alone, and that steps about a bound collection, whose row
+ * somebody else may hold locked, delay no others.
  */
 import { setImmediate } from 'node:timers'
 import { authorityOf, distinct, keyText, serialText } from './collections.js'
@@ -150,7 +150,7 @@ function inTurn(
   }
 }
 
-/** @throws Error where a step has changed what would not be saved */
+/** @throws Error where a step has changed a row that would not be saved */
 function requireShared(changes: object): void {
   const other = Object.keys(changes).find((name) => !SHARED.some((known) => known === name))
   if (other !== undefined) throw new Error(`A step that shares its commit has changed '${other}'.`)

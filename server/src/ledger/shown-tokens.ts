@@ -1,7 +1,7 @@
 /**
- * What becomes of the grant tokens that a request shows, whether it is a claim or a check-in. Pure.
- * Guarantees that a token is replaced once and has no effect after that (H12), and that what a copy
- * of a device may have issued is granted to nobody (H13).
+ * Decides on the grant tokens that a request shows, whether it is a claim or a check-in. Pure.
+ * Guarantees that a token is replaced once and has no effect after that (H12), and that numbers
+ * which a copy of a device may have issued are granted to nobody (H13).
  */
 import { distinct, isOfLetters, keyText, serialText } from './collections.js'
 import { selectionOfShown } from './core.js'
@@ -12,7 +12,7 @@ import type { LoadedCollection, RowChanges, Rows, Selection } from './row-store.
 import { type CollectionRow, type GrantRow, type Tombstone, withIssued, withLine } from './rows.js'
 
 /** A request whose tokens are read. Of two with one id, the second repeats the first. */
-export interface Showing {
+export interface ReadRequest {
   database: string
   id: string
   at: number
@@ -24,7 +24,7 @@ export const readShown = (
   shown: readonly ShownGrant[],
   database: string,
   tokens: GrantTokens,
-): Showing['shown'] =>
+): ReadRequest['shown'] =>
   shown.map(({ token, next }) => ({ token: readGrantToken(token, database, tokens), next }))
 
 /** Undefined: it is no token of a range. One of a series is replaced where the series checks in. */
@@ -62,7 +62,7 @@ export interface Progress extends TokenRows {
   cut: Set<string>
 }
 
-export interface ShownTokens extends TokenRows {
+export interface TokenResults extends TokenRows {
   /** One per token that is shown, in their order. */
   results: CheckInResult[]
   /** Grants that another copy of the device has shown before. */
@@ -85,9 +85,9 @@ export const newProgress = (): Progress => ({
 export function showTokens(
   rows: Rows,
   progress: Progress,
-  { database, id, at, shown }: Showing,
+  { database, id, at, shown }: ReadRequest,
   tokens: GrantTokens,
-): ShownTokens {
+): TokenResults {
   const changed: TokenRows = { grants: new Map(), tombstones: new Map() }
   const copied: GrantRow[] = []
   const grantOf = ({ id }: TokenContent) =>
@@ -155,7 +155,7 @@ export function withNextToken<Row extends Pick<GrantRow, 'tokenVersion' | 'check
 
 /**
  * No token of the row is the newest any more: each device that shows one drops the numbers. A late
- * repetition never comes to this, because the server heard before what it names.
+ * repetition never comes to this, because the server heard its numbers before.
  */
 const withoutToken = (row: GrantRow): GrantRow => ({
   ...row,
@@ -185,8 +185,9 @@ export const changedTokenRows = ({ grants, tombstones }: TokenRows): RowChanges 
 })
 
 /**
- * One copy of a device may have issued what the other gave back, so no number that these grants
- * ever held is granted again. It is enough to do so once in a step: nothing comes back in it.
+ * One copy of a device may have issued numbers that the other gave back, so no number that these
+ * grants ever held is granted again. It is enough to do so once in a step: nothing comes back in
+ * it.
  */
 function cutOutCopied(rows: Rows, progress: Progress, copied: readonly GrantRow[]): void {
   for (const grant of copied) {
@@ -208,7 +209,7 @@ function cutOutCopied(rows: Rows, progress: Progress, copied: readonly GrantRow[
 export const readClaimTokens = (
   { database, id, at, shown = [] }: ClaimRequest,
   tokens: GrantTokens,
-): Showing => ({ database, id: id ?? '', at, shown: readShown(shown, database, tokens) })
+): ReadRequest => ({ database, id: id ?? '', at, shown: readShown(shown, database, tokens) })
 
 /** The rows that have to be read for the tokens of claims. */
 export function shownBy(claims: readonly ClaimRequest[], tokens: GrantTokens): Selection {

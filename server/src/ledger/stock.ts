@@ -3,7 +3,7 @@
  * until they are granted. Pure. Guarantees that a number is granted only if it came from the other
  * authority and nobody holds it, and that numbers which come back stay in stock: the other counter
  * is never set back. Here `max` is the highest number that came. The stock has two parts: `fresh`
- * is what came and was granted to nobody yet, and `free` are numbers that came back.
+ * are numbers that came and were granted to nobody yet, and `free` are numbers that came back.
  */
 import {
   above,
@@ -55,11 +55,14 @@ function missingFrom({ free, fresh }: NumberLine, demands: readonly Demand[]): n
 export interface Stock {
   line: NumberLine
   believed: ReadonlySet<Demand>
-  /** What each demand without an id gets. Missing: nothing was left for it. */
+  /** The span that each demand without an id gets. Missing: nothing was left for it. */
   reserved: ReadonlyMap<Demand, Span>
 }
 
-/** Adds what has come. Demands without an id come first, because they get fresh numbers only. */
+/**
+ * Adds the numbers that came. Demands without an id come first, because they get fresh numbers
+ * only.
+ */
 export function addFresh({ line, believed }: Shortfall, fresh: readonly Span[]): Stock {
   const reserved = new Map<Demand, Span>()
   // guard: H22 a claim without an id gets no number that was granted before
@@ -142,7 +145,10 @@ export const toSpans = (blocks: readonly { low: bigint; high: bigint }[]): Span[
       .map(({ low, high }): Span => [Number(low < 1n ? 1n : low), Number(high)]),
   )
 
-/** What nobody was granted, above what the client saw: this ledger may be an older copy (H20). */
+/**
+ * Numbers that nobody was granted, above the client's highest: this ledger may be an older copy
+ * (H20).
+ */
 function takeUnseen(
   fresh: readonly Span[],
   { count, lastMax }: Demand,

@@ -1,6 +1,6 @@
 /**
- * What Prometheus reads at `/metrics`. No label holds a name that clients send: they could make the
- * server keep any number of values. A token is named by the begin of its hash.
+ * The metrics that Prometheus reads at `/metrics`. No label holds a name that clients send: they
+ * could make the server keep any number of values. A token is named by the begin of its hash.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'

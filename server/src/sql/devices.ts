@@ -1,7 +1,7 @@
 /**
- * What a region holds of its root, in the ledger's database, for all of the region's servers. Each
- * change is a transaction of its own, which keeps the row locked, and is on disk before its promise
- * resolves.
+ * A region's record of its numbers from the root, in the ledger's database, for all of the region's
+ * servers. Each change is a transaction of its own, which keeps the row locked, and is on disk
+ * before its promise resolves.
  */
 import type { DeviceStore, StoreKey } from '../../../src/device/device-store.js'
 import { adding, finding, type SqlConnection, statement } from './statements.js'

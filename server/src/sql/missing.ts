@@ -2,7 +2,7 @@
  * Collections and identities that are asked for the first time, and how many each database has. A
  * step is tried as if they were there, and only those that it changes are added, as far as the
  * quota allows: a claim that is refused leaves no name. They are added in transactions of their
- * own, so that nobody who waits for another's new row holds a lock.
+ * own, so that a step holds no lock while it waits for another's new row.
  */
 import { identityText, keyText } from '../ledger/collections.js'
 import {

@@ -1,7 +1,7 @@
 /**
- * Finds the rows that a step works on, and writes what it changed: one statement per table.
- * Guarantees one order of locks, so that two transactions do not wait for each other; what is read
- * after the locks is as it is once they are held.
+ * Finds the rows that a step works on, and writes its changes: one statement per table. Guarantees
+ * one order of locks, so that two transactions do not wait for each other; rows that are read after
+ * the locks cannot change while they are held.
  */
 import {
   BINDING_PREFIX,

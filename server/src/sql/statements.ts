@@ -1,7 +1,7 @@
 /**
  * The port of a database that speaks SQL, and the statements that find and write the rows of a
- * table, which are made of its description. Whoever brings another database writes a
- * `SqlConnection` with its `Dialect`.
+ * table, which are made of its description. For another database, write a `SqlConnection` with its
+ * `Dialect`.
  */
 import type { CounterAnswers, CounterAsk } from '../ledger/counter-port.js'
 import type { Connections } from '../ledger/ledger.js'
@@ -29,8 +29,8 @@ export interface Dialect extends Naming {
 }
 
 /**
- * Reads, then a step on what they found, then writes: all in one transaction. A database whose
- * driver is synchronous awaits nothing in it.
+ * Reads, then a step on the rows, then writes: all in one transaction. A database whose driver is
+ * synchronous awaits nothing in it.
  */
 export interface Work<T> {
   /** Called at each attempt, once it has its connection. */
@@ -57,7 +57,7 @@ export interface SqlConnection {
   /** One statement that writes nothing. */
   read(statement: Statement): Promise<unknown[]>
   connections?(): Connections
-  /** Runs the work, writes something, and waits for nobody else who writes. */
+  /** Runs the work, writes something, and waits for no other writer. */
   ping(work: Work<void>): Promise<void>
   close(): Promise<void>
 }

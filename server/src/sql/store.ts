@@ -67,8 +67,8 @@ function textsIn({ schema }: Naming) {
       SELECT * FROM (${oldGrants(schema, 'issued >= high', '$1')}) AS done
       UNION ALL SELECT * FROM (${oldGrants(schema, 'issued < high', '$2')}) AS tombstones`,
     /**
-     * Rows that belong to dropped collections and identities, and what is written about people in
-     * those that stay.
+     * Rows that belong to dropped collections and identities, and the notes about people in those
+     * that stay.
      */
     droppings: [
       dropping(schema, 'hilo_grants', 'id', 'hilo_collections', 'collection'),
@@ -186,8 +186,8 @@ export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity):
 type ChangeOutcome<T> = StepResult<T> | { select: Selection } | { missing: Missing }
 
 /**
- * Loads rows, runs a step on them and saves what it changed, in one transaction. A step that
- * changes what is not there yet runs again once that was added.
+ * Loads rows, runs a step on them and saves its changes, in one transaction. A step that changes a
+ * missing row runs again once that was added.
  */
 function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
   const save = saver(connection.dialect)

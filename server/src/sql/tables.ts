@@ -1,7 +1,7 @@
 /**
- * The ledger's tables, each described once: which columns it has, of which type, and which of them
- * change. All statements are made of these descriptions, and rows are read and written by them.
- * Guarantees that no number of a `count` passes 2^53−1, whoever writes it.
+ * The ledger's tables, each described once: its columns, their types, and which of them change. All
+ * statements are made of these descriptions, and rows are read and written by them. Guarantees that
+ * no number of a `count` passes 2^53−1, by any writer.
  */
 import { MAX_NUMBER, type Span } from '../ledger/number-line.js'
 import type {
@@ -14,10 +14,10 @@ import type {
   Tombstone,
 } from '../ledger/rows.js'
 
-/** `count` is 0 to 2^53−1, `spans` is JSON: `[[low, high], …]`. What ends in `?` may be null. */
+/** `count` is 0 to 2^53−1, `spans` is JSON: `[[low, high], …]`. A type with `?` may be null. */
 type Type = 'text' | 'text?' | 'count' | 'number' | 'number?' | 'spans'
 
-/** A row is found by its `key`. What is `fixed` is written once. */
+/** A row is found by its `key`. A `fixed` column is written once. */
 type Role = 'key' | 'fixed' | 'changes'
 
 export type Column = readonly [name: string, type: Type, role: Role]
@@ -40,7 +40,8 @@ export const COLLECTIONS: Table<CollectionRow> = {
     max: ['max', 'count', 'changes'],
     highWater: ['high_water', 'count', 'changes'],
     floor: ['floor', 'count', 'changes'],
-    // Before the lists, which may be so long that SQLite keeps them, and what follows, elsewhere.
+    // Before the lists, which may be so long that SQLite keeps them, and all columns after them,
+    // elsewhere.
     freeCount: ['free_count', 'count', 'changes'],
     free: ['free', 'spans', 'changes'],
     fresh: ['fresh', 'spans', 'changes'],
@@ -163,7 +164,7 @@ export const SERIES: Table<SeriesRow> = {
     grant: ['grant_id', 'text', 'key'],
     database: ['database', 'text', 'fixed'],
     collection: ['collection', 'text', 'fixed'],
-    letter: ['letter', 'count', 'fixed'],
+    ordinal: ['letter', 'count', 'fixed'],
     name: ['name', 'text', 'fixed'],
     nameKey: ['name_key', 'text', 'fixed'],
     device: ['device', 'text', 'changes'],
@@ -182,12 +183,12 @@ export const SERIES: Table<SeriesRow> = {
     ranges: ['ranges', 'text', 'changes'],
   },
   unique: [
-    ['database', 'collection', 'letter'],
+    ['database', 'collection', 'ordinal'],
     ['database', 'collection', 'nameKey'],
   ],
 }
 
-/** Of a region: what it holds of its root. `setAside` is a record that could not be read. */
+/** Of a region: its numbers from the root. `setAside` is a record that could not be read. */
 export interface DeviceRow {
   key: string
   state: string

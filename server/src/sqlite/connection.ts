@@ -12,7 +12,7 @@ export interface Connection {
   db: Sqlite
   header: HeaderReader['read']
   /**
-   * The last who closes it copies the log into the file, and leaves it empty.
+   * The last one to close it copies the log into the file, and leaves it empty.
    * @param isLost the log is of another file: then it stays as it is
    */
   close(isLost?: boolean): void

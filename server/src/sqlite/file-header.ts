@@ -1,7 +1,7 @@
 /**
  * The first bytes of a ledger's file, as they are on the disk: by them the server notices that
  * somebody writes over the file in its place, as `cp backup hilo.db` does. SQLite would go on with
- * what it has in memory and in its log, and write that into the other file.
+ * the pages in its memory and in its log, and write them into the other file.
  */
 import { closeSync, openSync, readSync } from 'node:fs'
 

@@ -1,6 +1,6 @@
 /**
  * Where the file of a SQLite ledger is, on the disk. Guarantees that nobody closes it here while
- * SQLite has it open, and tells when what SQLite has open is not what the next start will find.
+ * SQLite has it open, and tells when SQLite has another file open than the next start will find.
  */
 import { closeSync, fsyncSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -35,7 +35,7 @@ import {
   write,
 } from './transaction.js'
 
-/** @throws Error that names the folder, or what is wrong with the file in it */
+/** @throws Error that names the folder, or the fault of the file in it */
 export function openSqliteFile(
   dataDir: string,
   opening: Opening = {},

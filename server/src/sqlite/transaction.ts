@@ -1,8 +1,8 @@
 /**
- * The transactions of a SQLite file, and what their failures mean. Every commit is on disk before
- * it is answered. While another program holds the lock, a step waits without stopping the process,
- * as SQLite's own waiting would. Guarantees that a step is tried again only if it did nothing, and
- * that only the disk or another process in the way counts as unavailable.
+ * The transactions of a SQLite file, and the meaning of their failures. Every commit is on disk
+ * before it is answered. While another program holds the lock, a step waits without stopping the
+ * process, as SQLite's own waiting would. Guarantees that a step is tried again only if it did
+ * nothing, and that only the disk or another process in the way counts as unavailable.
  */
 import { realpathSync, statSync } from 'node:fs'
 import type { DatabaseSync } from '@photostructure/sqlite'
@@ -38,7 +38,7 @@ export const isLocked = (cause: unknown): boolean => resultCode(cause) === BUSY
 
 /**
  * Runs statements.
- * @param prepare may remember what it has prepared
+ * @param prepare may remember prepared statements
  */
 export const runIn =
   (db: Sqlite, prepare = (text: string) => db.prepare(text)): Run =>
@@ -66,8 +66,7 @@ export function runner(db: Sqlite, sql: string): (...parameters: unknown[]) => v
 }
 
 /**
- * One transaction. It takes the write lock first, so that what it reads is still true when it
- * writes.
+ * One transaction. It takes the write lock first, so that its reads are still true when it writes.
  */
 export function write<T>(db: Sqlite, step: () => T): T {
   return guard(() => {

@@ -132,10 +132,10 @@ export class MemoryStore implements RowStore, MemoryRows {
     return [...this.series.values()]
       .filter((row) => row.database === database)
       .filter(
-        ({ collection, letter }) =>
-          (order(collection, after.collection) || letter - after.place) > 0,
+        ({ collection, ordinal }) =>
+          (order(collection, after.collection) || ordinal - after.place) > 0,
       )
-      .sort((a, b) => order(a.collection, b.collection) || a.letter - b.letter)
+      .sort((a, b) => order(a.collection, b.collection) || a.ordinal - b.ordinal)
       .slice(0, limit)
   }
 

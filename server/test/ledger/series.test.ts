@@ -13,7 +13,7 @@ const LETTERS = { database: 'shop', collection: 'receipts|' }
 const row: SeriesRow = {
   ...RECEIPTS,
   grant: grantId(0),
-  letter: 2,
+  ordinal: 2,
   name: 'B',
   nameKey: 'b',
   device: 'Till 3',
@@ -58,7 +58,7 @@ test('a claim is granted one number of the collection that counts the letters', 
   const rows = rowsOf({ collections: [collectionOf({ ...LETTERS, max: 1, highWater: 1 })] })
   const claim = { ...RECEIPTS, id: 'a', device: 'Till 3', at: 1 }
   const { answer, changes } = claimSeries(rows, claim, undefined, false, contextOf())
-  expect(answer).toMatchObject({ letter: 2, isRepeat: false })
+  expect(answer).toMatchObject({ ordinal: 2, isRepeat: false })
   expect(changes).toMatchObject({
     collections: [{ ...LETTERS, max: 2, highWater: 2 }],
     newGrants: [{ ...LETTERS, low: 2, high: 2, claim: 'a' }],

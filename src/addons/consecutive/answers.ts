@@ -1,6 +1,6 @@
 /**
- * What a device asks its server about its series, and what each answer changes. Pure. Guarantees
- * that a series is begun once, and that a series that has ended never goes on.
+ * The requests of a device about its series, and the changes that each answer makes. Pure.
+ * Guarantees that a series starts once, and that a series that has ended never goes on.
  */
 import { HiloError } from '../../core/errors.js'
 import {

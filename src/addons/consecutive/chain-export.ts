@@ -13,7 +13,7 @@ import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
 import type { SeriesState } from './state.js'
 
 export interface ExportOptions {
-  /** Put into the head: who issues the documents, where. */
+  /** Put into the head: the issuer of the documents, and the place. */
   head?: Record<string, unknown>
   /** Only the numbers of this period. Default: all, with records and the register. */
   period?: string

@@ -79,8 +79,8 @@ function checkKnown(known: Known): void {
 const markOfEntry = ({ place, hash }: Entry): Known => ({ chain: REGISTER, at: place, hash })
 
 /**
- * What a number knows of its record. One without a record, after one that has a record, names the
- * one that would be next: no hash is empty.
+ * A number's own copy of its record's link. One without a record, after one that has a record,
+ * names the one that would be next: no hash is empty.
  */
 function markOf({ id, letter, link }: NumberRow, before: NumberRow | undefined) {
   if (link) return [{ ...link, id }]
@@ -103,14 +103,14 @@ async function brokenLinks(links: readonly Link[], rule: Rule): Promise<Found[]>
     else if (previous !== (before?.hash ?? (await rule.initialOf(series))))
       found.push({ ...of, why: 'previous' })
     if ((await rule.hashOf(text)) !== hash) found.push({ ...of, why: 'hash' })
-    // An older rule makes other texts: what it has made is checked by its hash.
+    // An older rule makes other texts: its records are checked by their hashes.
     else if (link.rule === rule.id && text !== textAgain(link, rule))
       found.push({ ...of, why: 'text' })
   }
   return found
 }
 
-/** What numbers, or somebody elsewhere, know of records. */
+/** Links as numbers hold them, or as somebody has kept them elsewhere. */
 function brokenMarks(
   marks: readonly (LinkMark & { id?: string; isKnown?: boolean })[],
   links: readonly (LinkMark & { id?: string })[],

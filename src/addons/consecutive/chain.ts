@@ -1,11 +1,11 @@
 /**
  * `offline-hilo/consecutive/chain`: records that each hold the hash of the one before. Guarantees
- * that what was hashed is stored beside the hash, and that a chain or a clock that does not fit
+ * that the hashed text is stored beside the hash, and that a chain or a clock that does not fit
  * stops nobody, unless the app wants that.
  */
 import { HiloError } from '../../core/errors.js'
 import type { ChainFlag, ChainRecord, Link } from '../../device/series-store.js'
-import { addRecord, type Draft, numberWith, placeOf, type Rule, type Sealing } from './links.js'
+import { addRecord, type Draft, type LinkMaker, numberWith, placeOf, type Rule } from './links.js'
 import { localDate, pad } from './moment.js'
 import { sha256 } from './sha256.js'
 
@@ -14,7 +14,7 @@ export type { BrokenRecord, Known, Verified, VerifiedChain } from './chain-verif
 
 export interface ChainOptions<Content = unknown> {
   /**
-   * What is hashed: one text of the record and of the hash of the record before. A record has `at`,
+   * The text to hash: of the record and of the hash of the record before. A record has `at`,
    * `kind`, `time`, `content`, with `over: 'device'` also `collection`, and with a number `series`,
    * `id`, `number`, `period`, and `data` of its range. The text is stored. The same record has to
    * get the same text again when the chain is checked.
@@ -28,7 +28,7 @@ export interface ChainOptions<Content = unknown> {
    */
   encoding?: 'hex' | 'HEX' | 'base64' | 'base64url' | ((bytes: Uint8Array) => string)
   /**
-   * What the first record holds in place of a hash: a text, or a function of `{ series }`. Default:
+   * The first record holds this in place of a hash: a text, or a function of `{ series }`. Default:
    * the empty text.
    */
   initial?: string | ((of: { series?: string | undefined }) => string | Promise<string>)
@@ -39,16 +39,16 @@ export interface ChainOptions<Content = unknown> {
    */
   over?: 'series' | 'device'
   /**
-   * What happens when the record before was changed or has gone, or is younger than the clock of
+   * The reaction when the record before was changed or has gone, or is younger than the clock of
    * this device. `flag`: the record is made, and says so. `refuse`: none is made. Default: `flag`.
    */
   broken?: 'flag' | 'refuse'
-  /** What the rule is called, with its version, in an export. */
+  /** The rule's name in an export, with its version. */
   name?: string
 }
 
 /** Made by {@link chain}, for the option `chain` of `consecutive`. */
-export interface Chain extends Sealing {
+export interface Chain extends LinkMaker {
   /** For `consecutive` alone. */
   rule: Rule
 }

@@ -1,11 +1,11 @@
-/** What checks options and arguments: the first one that is wrong ends the call, with its rule. */
+/** Checks options and arguments: the first one that is wrong ends the call, with its rule. */
 import { HiloError } from '../../core/errors.js'
 import { utf8Length } from '../../core/utf8.js'
 import { checkKeys } from '../../device/options.js'
 
 /**
  * The options of a call.
- * @param known what it may be told
+ * @param known the options that it has
  * @throws HiloError `invalid-argument`
  */
 export function checkCall<T extends object>(
@@ -51,7 +51,7 @@ export const badOption = (rule: string, value: unknown): HiloError =>
     }.`,
   )
 
-/** What is hashed now is what is stored, whatever the app changes later. */
+/** A copy is hashed and stored, so later changes by the app have no effect. */
 export function frozen(content: unknown, what = 'content'): unknown {
   try {
     return content === undefined ? undefined : JSON.parse(JSON.stringify(content))
@@ -60,7 +60,7 @@ export function frozen(content: unknown, what = 'content'): unknown {
   }
 }
 
-/** @throws HiloError `invalid-argument` for whatever the app's function throws */
+/** @throws HiloError `invalid-argument` for any error of the app's function */
 export function called<T>(what: string, work: () => T): T {
   try {
     return work()

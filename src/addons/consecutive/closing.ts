@@ -11,8 +11,7 @@ import { readState } from './state.js'
 import type { SeriesStorage } from './storage.js'
 
 /**
- * @param kind what the series says of its periods
- * @returns what it was closed with. Undefined: it is open
+ * @param kind of the series' periods @returns the record of the closing. Undefined: it is open
  * @throws HiloError `invalid-argument`
  */
 export function closePeriod(

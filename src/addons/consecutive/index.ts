@@ -68,7 +68,7 @@ export interface ConsecutiveNumber {
   heard: boolean
   /** Of its record in the chain. Absent: the series has no chain. */
   hash?: string
-  /** What did not fit in the chain when the number was made. Absent: all did. */
+  /** Why the number did not fit into the chain when it was made. Absent: it did. */
   flags?: ChainFlag[]
 }
 
@@ -90,7 +90,7 @@ export interface UnfinishedNumber extends Pick<ConsecutiveNumber, 'id' | 'number
 export interface SettleOptions {
   /** Why. Each state but `confirmed` needs one. Up to 1024 bytes of UTF-8. */
   reason?: string
-  /** Who does it. Up to 256 bytes of UTF-8. */
+  /** The person that does it. Up to 256 bytes of UTF-8. */
   by?: string
   /** The other document: the one that voids this one. Up to 256 bytes of UTF-8. */
   ref?: string
@@ -102,11 +102,11 @@ export interface Consecutive {
    * The number of `key`: the same key gets the same number, in every tab, after every crash. It
    * works offline once this device has its series; for that it needs the server once. Online, the
    * server hears of the number first.
-   * @param options `key` names what the number is for, best the id of the sale. Up to 256 bytes of
-   * UTF-8. `date` is the document's, for its period and its record: now, unless you give it. `by`
-   * names who takes it. `signal` ends the call; a number that was taken stays with its key.
-   * `content` is what is on the document, as JSON has it: the key gets no other one. With a chain,
-   * `kind` is what the app calls it
+   * @param options `key` names the document of the number, best by the id of the sale. Up to 256
+   * bytes of UTF-8. `date` is the document's, for its period and its record: now, unless you give
+   * it. `by` names the person that takes it. `signal` ends the call; a number that was taken stays
+   * with its key. `content` is the document's content, as JSON has it: the key gets no other one.
+   * With a chain, `kind` is the app's name for the kind of record
    * @throws HiloError `server-unreachable`, `no-hilo-server` without a series; `server-refused`
    * without a series, or while the server refuses this device; `other-ledger` once another ledger
    * has answered; `storage-failed`, `outdated`, `closed`, `aborted`; `exhausted` where its ranges
@@ -130,7 +130,7 @@ export interface Consecutive {
   record(options: { key: string; kind: string; content?: unknown }): Promise<ChainedRecord>
   /**
    * Checks the register and the chains that are stored here, and names all that does not fit.
-   * @param options `known` is a link that was kept elsewhere: a `last` of what this returned before
+   * @param options `known` is a link that was kept elsewhere: a `last` of an earlier result
    * @throws HiloError `invalid-argument` when `known` is no link
    */
   verify(options?: { known?: Known }): Promise<Verified>
@@ -141,7 +141,7 @@ export interface Consecutive {
    */
   export(options?: ExportOptions): AsyncIterable<string>
   /**
-   * What became of the number of `key`. It stays used, and repeating this changes nothing.
+   * Sets the state of the number of `key`. It stays used, and repeating this changes nothing.
    *
    * - `confirmed`: it is on a receipt that is stored. Also after `refused`, once the receipt was
    *   corrected and accepted.
@@ -160,9 +160,9 @@ export interface Consecutive {
    */
   prepare(): Promise<HeldSeries>
   /**
-   * What is left of sales that nobody ended, for example after a crash: numbers that were taken by
-   * a page that lives no more. A page lives until it is closed, crashes, leaves for another page,
-   * or closes its `Hilo`. Where there are no Web Locks (Node 20, a page without HTTPS), nobody can
+   * The rest of sales that nobody ended, for example after a crash: numbers that were taken by a
+   * page that lives no more. A page lives until it is closed, crashes, leaves for another page, or
+   * closes its `Hilo`. Where there are no Web Locks (Node 20, a page without HTTPS), nobody can
    * tell whether a page lives, and its numbers are listed.
    * @param options `all`: those of pages that live, too, also of this one. Default: false
    */
@@ -172,7 +172,7 @@ export interface Consecutive {
    * last number, their count and the sums that the app gives are an entry of the register: a daily
    * closing. Repeating it changes nothing. Only `reopen`, with a reason, opens it again.
    * A period without a number is closed, too.
-   * @returns what it was closed with. Undefined: it is open
+   * @returns the record of the closing. Undefined: it is open
    * @throws HiloError `invalid-argument` where the series has no such period
    */
   closePeriod(period: string, options?: ClosePeriodOptions): Promise<Closing | undefined>
@@ -279,7 +279,7 @@ function open(hilo: Hilo, access: SeriesAccess, database: string, collection: st
 
 const reading = onceLoaded(() => import('./reading.js'))
 
-/** @returns loads it; what could not be loaded is asked for again by the next call */
+/** @returns loads it; after a failure the next call tries again */
 function onceLoaded<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined
   return () => {
@@ -304,7 +304,7 @@ function methodsOf(
   { collection, holder, chain, ranges, period: kind, makeOf, sealedOf, wait }: Checked,
   tell: Tell,
 ): Consecutive {
-  /** The series that goes on, and what is left of its ranges. */
+  /** The series that goes on, and the rest of its ranges. */
   const now = async () => {
     const { given, ...of } = await storage.current()
     const { state, last } = of
@@ -412,7 +412,7 @@ function methodsOf(
       const isLiving = ({ page }: NumberRow) => page !== undefined && living.has(page)
       const left = open.filter(({ row }) => !isLiving(row))
       const hidden = left.filter(({ isOut }) => !isOut)
-      // Who is told of a number may write it onto a receipt.
+      // The reader of a number may write it onto a receipt.
       if (hidden.length > 0) await storage.handOut(hidden.map(({ row }) => row))
       const shown = all ? open.filter(({ row, isOut }) => isOut || !isLiving(row)) : left
       return shown.map(({ row }) => ({
@@ -472,7 +472,10 @@ const aborted = ({ reason }: AbortSignal): HiloError =>
     { cause: reason },
   )
 
-/** What a `Hilo` gives; one of `offline-hilo/testing` also gives series in memory. */
+/**
+ * The parts of a `Hilo` that series need; one of `offline-hilo/testing` also brings series in
+ * memory.
+ */
 export interface SeriesAccess extends HiloAccess {
   series?(database: string, collection: string): SeriesStore & SeriesServer
 }

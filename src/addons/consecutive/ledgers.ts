@@ -28,7 +28,7 @@ export function hear(
   since: string,
 ): { state: SeriesState; rows: NumberRow[]; change?: LedgerChange } {
   const { ledger: before, former = [] } = state
-  // A refusal says who answers now. Other answers may come late.
+  // A refusal names the ledger that answers now. Other answers may come late.
   const isLate = follows === undefined ? former.includes(name!) : follows !== before
   if (!name || before === undefined || name === before || isLate) return { state, rows: [] }
   const two = { before, after: name, since }

@@ -1,6 +1,7 @@
 /**
- * A chain of records as it is stored, each with the link of the one before. Pure. What makes the
- * links, and this file, come with the option `chain`: an app without a chain loads neither.
+ * A chain of records as it is stored, each with the link of the one before. Pure. The functions
+ * that make the links, and this file, come with the option `chain`: an app without a chain loads
+ * neither.
  */
 import type {
   ChainRecord,
@@ -11,7 +12,7 @@ import type {
 } from '../../device/series-store.js'
 import { dataOf } from './ranges.js'
 
-/** What is known of a record before its link is made. */
+/** A record of a series before its link in the chain is made. */
 export interface Draft {
   chain: string
   record: Omit<ChainRecord, 'at' | 'time'>
@@ -20,7 +21,7 @@ export interface Draft {
   before: Link | undefined
   /** That record is the one which this page has just made, and was not read from the storage. */
   isSeen?: true
-  /** What the last number has stored of its link. */
+  /** The link of the last number, as that number stores it. */
   expected: LinkMark | undefined
   /** When it is made, and the date of the document. */
   now: Date
@@ -33,8 +34,8 @@ export interface Drafted {
   draft: Draft
 }
 
-/** What makes the links. */
-export interface Sealing {
+/** The functions that make the links. */
+export interface LinkMaker {
   /** Which chain the records of this series are in. Undefined: there is no series. */
   chainOf(series: string | undefined): string | undefined
   /** Makes the link that follows; later it is taken only if it still does. */
@@ -45,7 +46,7 @@ export interface Sealing {
 }
 
 export interface Sealed {
-  sealing: Sealing
+  links: LinkMaker
   kind: string
   content: unknown
   /** Of the series. */
@@ -85,11 +86,11 @@ export async function addRecord(
   link: Link | undefined,
   tx: SeriesTransaction,
   key: string,
-  { sealing, kind, content, collection, timeZone }: Sealed,
+  { links, kind, content, collection, timeZone }: Sealed,
   letter: string | undefined,
   last: NumberRow | undefined,
 ): Promise<Link | Drafted | undefined> {
-  const chain = sealing.chainOf(letter)
+  const chain = links.chainOf(letter)
   const known = await tx.linkOf(key, chain)
   if (known || chain === undefined) return known
   const before = await tx.lastLink(chain)
@@ -105,12 +106,12 @@ export async function addRecord(
 /** The record of a number, before its link is made. */
 function draftOf(
   row: NumberRow,
-  { sealing, kind, content, collection, timeZone }: Sealed,
+  { links, kind, content, collection, timeZone }: Sealed,
   before: Link | undefined,
   last: NumberRow | undefined,
 ): Draft {
   const { letter: series, id, number, period, range } = row
-  const chain = sealing.chainOf(series)!
+  const chain = links.chainOf(series)!
   const record = {
     kind,
     content,
@@ -146,7 +147,7 @@ function follows(link: Link | undefined, draft: Draft): link is Link {
   )
 }
 
-/** What a check needs of the rule of a chain. */
+/** The parts of a chain's rule that a check needs. */
 export interface Rule {
   /** Another one has another id. */
   id: string

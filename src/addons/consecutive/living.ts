@@ -24,7 +24,7 @@ export class LivingPage {
   }
 
   /**
-   * Called before a number is taken: who sees the number finds the lock.
+   * Called before a number is taken: a page that sees the number finds the lock.
    * @returns the name of this page; undefined: others cannot tell that it lives
    */
   async takes(key: string): Promise<string | undefined> {

@@ -43,7 +43,7 @@ export const periodNamed = (name: PeriodName, { year, month, day }: LocalDate): 
 export const isPeriodName = (name: unknown): name is PeriodName =>
   typeof name === 'string' && Object.hasOwn(LENGTHS, name)
 
-/** Is this a period as it is written? What a function makes may be any text. */
+/** Is this a period as it is written? A function of the app may make any text. */
 export function isWritten(period: string, kind: PeriodName | object | undefined): boolean {
   if (typeof kind !== 'string') return kind !== undefined
   const date = new Date(`${`${period}-01-01`.slice(0, 10)}T00:00Z`)

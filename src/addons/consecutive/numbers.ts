@@ -1,9 +1,9 @@
-/** What becomes of a call for a number, and what is known of a series. Pure. */
+/** The outcome of a call for a number, and the progress of a series. Pure. */
 import type { Entry, Link, NumberRange, NumberRow } from '../../device/series-store.js'
 import { lastOf } from './rows.js'
 import type { Refusal, SeriesState } from './state.js'
 
-/** What became of a call for a number. */
+/** The outcome of a call for a number. */
 export type Taken =
   | {
       row: NumberRow
@@ -53,7 +53,7 @@ export interface StoredSeries {
 export const isNamed = (letter: string, series: string | undefined): boolean =>
   series === undefined || series === letter
 
-/** What is known of a number that was taken. */
+/** The stored facts of a number that was taken. */
 export function takenBefore(
   row: NumberRow,
   { current }: SeriesState,

@@ -1,7 +1,7 @@
 /**
- * What a series and its server say to each other. A page loads this file on demand: without a
- * network nothing of it is needed. Guarantees that a request is sent again under its id until its
- * answer is stored.
+ * The requests of a series to its server. A page loads this file on demand: without a network
+ * nothing of it is needed. Guarantees that a request is sent again under its id until its answer is
+ * stored.
  */
 import { type HeardLedger, HiloError } from '../../core/errors.js'
 import { isLocal } from '../../core/local-url.js'
@@ -38,7 +38,7 @@ export interface OnlineContext {
   server: SeriesServer
   /** Aborted when the `Hilo` is closed. */
   signal: AbortSignal
-  /** False while the app's own offline switch is on. What the browser says may be wrong. */
+  /** False while the app's own offline switch is on. The browser's own answer may be wrong. */
   isSwitchedOn(): boolean
   /** A series has ended because this device is a copy. */
   copied(): void
@@ -70,7 +70,7 @@ const REFUSALS = [401, 403]
 export interface Online {
   /**
    * Tells the server how far the series has come, and asks whether this device is a copy.
-   * @param hears called with what is known before the answer, and with what it says
+   * @param hears called with the knowledge before the answer, and with that of the answer
    * @returns whether numbers were made since, of which the server has not heard yet
    * @throws HiloError
    */
@@ -271,7 +271,7 @@ interface Step<T> {
   result: T
 }
 
-/** One step of what the device knows of its series. */
+/** One step of the device's state of its series. */
 function change<T>(storage: SeriesStorage, step: (state: SeriesState) => Step<T>): Promise<T> {
   return storage.write(async (tx) => {
     const before = readState(await tx.state())

@@ -48,9 +48,9 @@ export interface ConsecutiveOptions {
    */
   ranges?: readonly NumberRange[] | 'server'
   /**
-   * From where to where numbers go, and what an id may be: `{ from, to, length, characters }`. The
-   * id of the highest number is checked, too, before the first number is made, and not at number
-   * 100,000. Default: from 1, without an end.
+   * The bounds of numbers and the form of ids: `{ from, to, length, characters }`. The id of the
+   * highest number is checked, too, before the first number is made, and not at number 100,000.
+   * Default: from 1, without an end.
    */
   limits?: {
     /**
@@ -80,7 +80,7 @@ export interface ConsecutiveOptions {
   /**
    * Makes the id of a number. Each number of each series must get its own text. Each device has a
    * series of its own, so the series is in the text. It may be called for a number that is then not
-   * made, and again for the same number: what it returned when the number was made is stored. With
+   * made, and again for the same number: the text from when the number was made is stored. With
    * ranges it gets the `data` of the range, and as the period its prefix. Default: `'B-000124'`,
    * with at least six digits, and `'B-2027-000124'` with periods.
    */
@@ -88,9 +88,9 @@ export interface ConsecutiveOptions {
 }
 
 export interface ClosePeriodOptions {
-  /** What the app adds up, as JSON has it: the sums of the day. */
+  /** The app's sums of the day, as JSON has it. */
   sums?: unknown
-  /** Who does it. Up to 256 bytes of UTF-8. */
+  /** The person that does it. Up to 256 bytes of UTF-8. */
   by?: string
   /** The period was closed by mistake: it gets numbers again. Default: false */
   reopen?: boolean
@@ -176,7 +176,7 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
     for (const { to, prefix, data } of ranges) format(to, series!, prefix, data)
   else if (!ranges && series !== undefined) format(start, series, periodAt(new Date()) || undefined)
   const sealedOf = (kind: unknown, content: unknown) => ({
-    sealing: chainIn(chain),
+    links: chainIn(chain),
     kind: checkText('kind', kind, MAX_KIND_BYTES),
     content: frozen(content),
     collection,
@@ -256,7 +256,7 @@ function checkRanges(
   return checked
 }
 
-/** With ranges, whoever gives them sees to it that no number comes twice. */
+/** With ranges, their authority sees to it that no number comes twice. */
 function checkForm(
   formatId: FormatNumber,
   { series }: ConsecutiveOptions,

@@ -1,16 +1,16 @@
 /**
- * Ranges of numbers that an authority gave: of which one the next number is, and what is left.
+ * Ranges of numbers that an authority gave: of which one the next number is, and how many are left.
  * Pure. Guarantees that a number is above each one before it, and of a range that is valid today.
  */
+import { DAY_MS } from '../../core/day.js'
 import { HiloError } from '../../core/errors.js'
 import type { SeriesMark } from '../../core/wire.js'
 import type { NumberRange, NumberRow } from '../../device/series-store.js'
 
-const DAY_MS = 86_400_000
 /** So many days before the end the app is told: an authority takes some to give a range. */
 const SOON_DAYS = 30
 
-/** What can be made of ranges now. */
+/** The numbers that can be made of ranges now. */
 export interface Rest {
   /** Numbers that can still be made. */
   left: number
@@ -28,7 +28,7 @@ export const rangesOf = (
   given: readonly NumberRange[] = [],
 ): readonly NumberRange[] => (ranges === 'server' ? given : ranges)
 
-/** What each of its numbers says of a range. */
+/** The `data` of a range, for each of its numbers. */
 export const dataOf = (range: NumberRange | undefined): { data?: unknown } =>
   range?.data === undefined ? {} : { data: range.data }
 
@@ -46,7 +46,7 @@ export type Above = (range: Pick<NumberRange, 'prefix'>) => number
 export interface Progress {
   /** Of each prefix that has given way to another one: its highest number. */
   highest?: Readonly<Record<string, number>> | undefined
-  /** What the device made that had the series before. */
+  /** The last number of the device that had the series before. */
   after?: SeriesMark | undefined
 }
 

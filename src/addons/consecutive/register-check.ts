@@ -10,9 +10,9 @@ import { canonical, sha256 } from './sha256.js'
  * - `missing`: it has gone, or its number has, or was made without the chain.
  * - `hash`: the stored text has another hash.
  * - `previous`: it does not hold the hash of the record before.
- * - `text`: what is stored of the record makes another text now.
+ * - `text`: the stored record makes another text now.
  * - `known`: a link that was kept elsewhere is another one.
- * - `changed`: the register says something else in `field` than what is stored.
+ * - `changed`: the register has another `field` than the stored record.
  */
 export interface BrokenRecord {
   chain: string
@@ -85,12 +85,12 @@ export function brokenIn({ state, numbers, links, entries }: StoredSeries): Brok
   if (canonical(ends) !== canonical(state.ended.map(({ reason }) => reason)))
     name(place, 'changed', undefined, 'ended')
   const { letter, empty = {} } = state.current ?? {}
-  const told = entries.filter(
+  const recorded = entries.filter(
     ({ what, series, made }) =>
       series === letter && made === undefined && /closed|reopened/.test(what),
   )
   const expected = Object.fromEntries(
-    told.map(({ period, closing, reopened }) => [
+    recorded.map(({ period, closing, reopened }) => [
       period,
       { ...(closing && { closing }), ...(reopened && { reopened }) },
     ]),
@@ -103,11 +103,11 @@ type Name = (at: number, why: BrokenRecord['why'], id?: string, field?: string) 
 
 function compareNumbers(
   numbers: readonly NumberRow[],
-  told: ReturnType<typeof numbersIn>,
+  recorded: ReturnType<typeof numbersIn>,
   name: Name,
 ): void {
   const stored = new Map(numbers.map((row) => [nameOf(row), row]))
-  for (const [at, { entry, ...expected }] of told) {
+  for (const [at, { entry, ...expected }] of recorded) {
     const row = stored.get(at)
     if (!row) {
       name(entry, 'missing', expected.id)
@@ -120,10 +120,10 @@ function compareNumbers(
       if (canonical(expected[field]) !== canonical(is[field]))
         name(entry, 'changed', expected.id, field === 'letter' ? 'series' : field)
   }
-  for (const row of numbers) if (!told.has(nameOf(row))) name(0, 'missing', row.id)
+  for (const row of numbers) if (!recorded.has(nameOf(row))) name(0, 'missing', row.id)
 }
 
-/** What the register says of the records of chains, also of what was not hashed in them. */
+/** The register's facts about the records of chains, also those that were not hashed. */
 function compareLinks(links: readonly Link[], entries: readonly Entry[], name: Name): void {
   const stored = new Map(links.map((link) => [canonical([link.chain, link.at]), link]))
   for (const { place, id, link, rule, content } of entries) {

@@ -1,7 +1,7 @@
 /**
- * The register of a device: what happened to its numbers, in order, each entry with the hash of the
- * one before. Guarantees that no number and no series is written without an entry: it looks at what
- * a transaction writes, so no caller can leave one out.
+ * The register of a device: the events of its numbers, in order, each entry with the hash of the
+ * one before. Guarantees that no number and no series is written without an entry: it looks at each
+ * write of a transaction, so no caller can leave one out.
  */
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
 import type { PeriodEnd } from './rows.js'
@@ -107,7 +107,7 @@ function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
   ]
 }
 
-/** What has become of a period. */
+/** The entries of a period that was closed or reopened. */
 function closed(
   before: PeriodEnd | undefined,
   { closing, reopened }: PeriodEnd,
@@ -128,7 +128,7 @@ const linked = ({ chain, at, hash, key, kind, rule, content }: Link): Draft => (
   ...(content !== undefined && { content: sha256(canonical(content)) }),
 })
 
-/** What has become of the series. */
+/** The entries of changes of the series. */
 function ofState(old: SeriesState, { ended, current, ledger }: SeriesState): Draft[] {
   const over = ended.slice(old.ended.length).map(({ letter, reason }): Draft => {
     return { what: 'ended', at: now(), series: letter, end: reason }

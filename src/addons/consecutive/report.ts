@@ -1,4 +1,4 @@
-/** The whole series of a device, number by number, for people who have to account for them. */
+/** The whole series of a device, number by number, for people that have to account for them. */
 import type {
   ChainFlag,
   Closing,
@@ -39,7 +39,10 @@ export interface ReportedNumber {
   /** Of its range. */
   data?: unknown
   state: NumberState
-  /** What the number is for. Absent: it was never handed out, and its key got another number. */
+  /**
+   * The key of the number's document. Absent: it was never handed out, and its key got another
+   * number.
+   */
   key?: string
   /** Why it was cancelled, voided or refused. */
   reason?: string
@@ -47,7 +50,7 @@ export interface ReportedNumber {
   takenAt: string
   /** The date of the document, if the app gave one: ISO 8601, in UTC. */
   date?: string
-  /** Who took it. Absent: the app did not say. */
+  /** The person that took it. Absent: the app did not say. */
   takenBy?: string
   /** It is the last one of a period that is closed. */
   closing?: Closing
@@ -57,7 +60,7 @@ export interface ReportedNumber {
   settledAt?: string
   /** Each state that it got, in order. Absent: it is open. */
   settled?: Settlement[]
-  /** Who gave it its state. Absent: the app did not say. */
+  /** The person that gave it its state. Absent: the app did not say. */
   by?: string
   /** The other document, as the app said. */
   ref?: string
@@ -67,11 +70,11 @@ export interface ReportedNumber {
   isBack?: true
   /** Another device may have made this number, too. */
   isDoubtful?: true
-  /** The hash of what the app gave: SHA-256 of its JSON, the keys in order. */
+  /** The hash of the app's content: SHA-256 of its JSON, the keys in order. */
   content?: string
   /** Which rule made its record in the chain. */
   rule?: string
-  /** What did not fit in the chain when it was made. */
+  /** Why it did not fit into the chain when it was made. */
   flags?: ChainFlag[]
 }
 
@@ -122,7 +125,7 @@ export function reportOf(
   return [...reports, { ...held, ...listed(held.series, given ?? []), ...rest }]
 }
 
-/** @param given what the app or the server gives now */
+/** @param given the ranges that the app or the server gives now */
 function reportedRanges(
   rows: readonly NumberRow[],
   given: readonly NumberRange[],

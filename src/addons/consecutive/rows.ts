@@ -13,7 +13,7 @@ export type FormatNumber = (
   data?: unknown,
 ) => string
 
-/** What a number is made of. */
+/** The input for a new number. */
 export interface Make {
   key: string
   format: FormatNumber
@@ -23,18 +23,18 @@ export interface Make {
   start?: number
   /** @returns one instant: when the number is made, its document's date, and its period */
   moment(now?: Date): Moment
-  /** Who takes it. */
+  /** The person that takes it. */
   by?: string | undefined
   /** Which an authority gave: they are in the place of periods. */
   ranges?: Ranges | undefined
-  /** Who takes it. Undefined: others cannot tell whether that page lives. */
+  /** The page that takes it. Undefined: others cannot tell whether that page lives. */
   page?: string | undefined
   /**
    * The id of the check-in that names the number, and is stored with it. Undefined: the number is
    * handed out before the server hears of it.
    */
   checkIn: string | undefined
-  /** The hash of what the app gave. Undefined: it gave nothing. */
+  /** The hash of the app's content. Undefined: the app gave none. */
   content?: string | undefined
   /** Its record in the chain. Absent: the series has no chain. */
   sealed?: Sealed | undefined
@@ -56,10 +56,10 @@ const BACK_MS = 60_000
 type Last = Pick<NumberRow, 'place' | 'period' | 'number'> &
   Partial<Pick<NumberRow, 'takenAt' | 'date' | 'range'>>
 
-/** What its last number says of a period. */
+/** The state of a period, by its last number. */
 export type PeriodEnd = Pick<NumberRow, 'closing' | 'reopened'>
 
-/** What is known where a number is made. */
+/** The state of the series where a number is made. */
 export interface Before extends Progress {
   letter: string
   /** The last number of the series. */
@@ -169,7 +169,7 @@ export const FROM = {
 
 export type SettledState = 'confirmed' | 'cancelled' | 'voided' | 'refused'
 
-/** Who gives a number its state, and why. */
+/** The person that gives a number its state, and the reason. */
 export interface Why {
   reason?: string
   by?: string
@@ -214,7 +214,7 @@ export const noNumber = (key: string): HiloError =>
       'with next({ key }) first.',
   )
 
-/** @throws HiloError `invalid-argument` where what the key has was made with other content */
+/** @throws HiloError `invalid-argument` where the key's number was made with other content */
 export function mustBeSame(
   id: string,
   key: string,

@@ -17,13 +17,13 @@ import type { SeriesStorage } from './storage.js'
 export interface SeriesContext {
   storage: SeriesStorage
   /**
-   * What speaks with the server: loaded when it is needed first.
+   * The calls to the server: loaded when they are needed first.
    * @throws HiloError `server-unreachable` where it cannot be loaded
    */
   online(): Promise<Online>
   /** Aborted when the `Hilo` is closed. */
   signal: AbortSignal
-  /** False while the app's own offline switch is on. What the browser says may be wrong. */
+  /** False while the app's own offline switch is on. The browser's own answer may be wrong. */
   isSwitchedOn(): boolean
 }
 
@@ -46,7 +46,7 @@ export class Series {
   readonly #context: SeriesContext
   #claim: Promise<void> | undefined
   #telling: Promise<void> | undefined
-  /** What the last answer said: how far the server has heard of which series. */
+  /** The last answer: how far the server has heard of which series. */
   #heard: Heard | undefined
   /** The last request failed, or its answer is late: nobody waits until one comes. */
   #silence: 'failed' | 'late' | undefined
@@ -68,7 +68,7 @@ export class Series {
       // guard: H32 a device that nobody tells of its network asks before each number
       if (isAsked) await this.#wait(this.#tell(), late)
       for (let asked = 0, begun = 0; ; ) {
-        // A copy that finds out what it is makes no number that it then cannot hand out.
+        // A device that finds out that it is a copy makes no number that it then cannot hand out.
         if (isHeardOut() && this.#telling) await this.#wait(this.#telling, late)
         signal.throwIfAborted()
         const checkIn = isHeardOut() ? newId() : undefined
@@ -121,7 +121,7 @@ export class Series {
 
   /**
    * Waits until the server has heard of a number, or its answer is late.
-   * @returns false: what is stored has to be looked at again
+   * @returns false: read the stored state again
    */
   async #isHeard(begun: string | undefined, place: number, deadline: Deadline): Promise<boolean> {
     while (this.#mayWait(deadline)) {
@@ -202,7 +202,7 @@ function deadlineOf(wait: number, onLate: () => void): Deadline {
 
 /**
  * The result of `work`, unless `signal` is aborted before.
- * @param why what it rejects with then
+ * @param why the reason of its rejection then
  */
 export function untilAborted<T>(
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 /**
  * Asks the server for a series, and checks in, over HTTP. Guarantees that it accepts only a sound
- * answer; any other becomes a `HiloError` that says what to do.
+ * answer; any other becomes a `HiloError` that names a remedy.
  */
 import { HiloError } from '../../core/errors.js'
 import { plainHeaders } from '../../core/headers.js'
@@ -72,7 +72,7 @@ export function seriesServer(
   }
 }
 
-/** What the answer to a check-in may have. */
+/** The outcomes that the answer to a check-in may have. */
 type Outcomes = Record<
   'token' | 'ledger' | 'ranges' | 'superseded' | 'unknown' | 'last' | 'handedOver',
   unknown

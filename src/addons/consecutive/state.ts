@@ -1,5 +1,5 @@
 /**
- * What a device stores of its series of one collection. Pure. Guarantees that a record which is
+ * The stored state of a device's series of one collection. Pure. Guarantees that a record which is
  * damaged, or newer than this package, is not taken for another one.
  */
 import { HiloError } from '../../core/errors.js'
@@ -66,7 +66,7 @@ export interface CurrentSeries {
   refused?: Refusal
 }
 
-/** What the server has said. */
+/** A refusal of the server. */
 export interface Refusal {
   status: number
   message: string
@@ -81,14 +81,14 @@ interface EndedSeries {
 /**
  * Why a series has ended.
  *
- * - `copied`: another copy of this device goes on with it. What this one has handed out before the
- *   server heard of it, from … to …, the other one may have made, too. `heard` is the last one that
- *   the server had heard of from the other copy. All three are places in the order of making: the
- *   numbers themselves in a series that begins with 1 and has no periods. There is no range where
- *   all was heard of.
+ * - `copied`: another copy of this device goes on with it. The numbers from … to …, which this one
+ *   handed out before the server heard of them, the other one may have made, too. `heard` is the
+ *   last one that the server had heard of from the other copy. All three are places in the order of
+ *   making: the numbers themselves in a series that begins with 1 and has no periods. There is no
+ *   range where the server had heard of all.
  * - `handed-over`: a person has handed it over to another device, which goes on after the number
- *   `last` of that period. What this one has handed out besides, from … to …, the other one may
- *   have made, too.
+ *   `last` of that period. The numbers from … to …, which this one handed out besides, the other
+ *   one may have made, too.
  * - `closed`: somebody has closed it at the server.
  * - `unknown`: the server does not know it any more: its ledger was restored from a backup.
  * - `other-ledger`: another ledger answers, which gives the same letters. No series begins before
@@ -104,7 +104,7 @@ export type SeriesEnd =
 const STATE_VERSION = 1
 
 /**
- * @param stored what was stored; undefined: nothing
+ * @param stored undefined: nothing was stored
  * @throws HiloError `outdated` for the record of a newer version, `storage-failed` for one that is
  * damaged
  */

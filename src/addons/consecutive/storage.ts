@@ -1,5 +1,5 @@
 /**
- * What a device stores of its series of one collection. Guarantees that a number and its key are
+ * The storage of a device's series of one collection. Guarantees that a number and its key are
  * stored in one transaction, one after another in all tabs: a crash at any moment leaves the number
  * bound to its key, or not taken.
  */
@@ -64,9 +64,12 @@ export class SeriesStorage {
     return this.#take(make, undefined) as Promise<Taken | undefined>
   }
 
-  /** What makes a link answers later than a transaction lives, so it runs between two. */
+  /**
+   * The app's function that makes a link answers later than a transaction lives, so it runs between
+   * two.
+   */
   async #takeSealed(make: Make, sealed: Sealed): Promise<Taken | undefined> {
-    const { linkOf } = sealed.sealing
+    const { linkOf } = sealed.links
     // Where it fails, the key may have its number already: a look tells.
     let link = await this.#linkAtOnce(make, sealed).catch(() => undefined)
     for (;;) {
@@ -96,9 +99,9 @@ export class SeriesStorage {
     const make = { ...given, ...given.moment() }
     if (!row || !isEnough(row, make) || make.ranges === 'server') return undefined
     const next = newNumber({ letter: row.letter, last: row, ofPeriod: row }, make)
-    const found = sealed.sealing.numberWith(undefined, next, sealed, link, row)
+    const found = sealed.links.numberWith(undefined, next, sealed, link, row)
     if (!('draft' in found)) return undefined
-    return linkAt({ ...found.draft, isSeen: true }, sealed.sealing.linkOf)
+    return linkAt({ ...found.draft, isSeen: true }, sealed.links.linkOf)
   }
 
   /**
@@ -111,14 +114,14 @@ export class SeriesStorage {
         const found = await this.write(async (tx) => {
           const { current } = readState(await tx.state())
           const last = await lastIn(tx, current)
-          return sealed.sealing.addRecord(link, tx, key, sealed, current?.letter, last)
+          return sealed.links.addRecord(link, tx, key, sealed, current?.letter, last)
         })
         if (!found) return undefined
         if (!('draft' in found)) {
           mustBeSame(`record ${found.at}`, key, contentOf(found.content), contentOf(sealed.content))
           return found
         }
-        link = await sealed.sealing.linkOf(found.draft)
+        link = await sealed.links.linkOf(found.draft)
       }
     })
   }
@@ -161,7 +164,7 @@ export class SeriesStorage {
     }
   }
 
-  /** Reads what it needs to know: the number of the key, or else the last number of the series. */
+  /** Reads first: the number of the key, or else the last number of the series. */
   async #takeAfterLook(
     given: Make,
     link: Link | undefined,
@@ -192,8 +195,8 @@ export class SeriesStorage {
   }
 
   /**
-   * Changes what is stored of the number of a key.
-   * @param change returns what is stored instead; the same object: nothing is
+   * Changes the stored number of a key. @param change returns the new row; the same object: nothing
+   * is written
    */
   settle(key: string, change: (row: NumberRow) => NumberRow): Promise<void> {
     return this.write(async (tx) => {
@@ -205,8 +208,8 @@ export class SeriesStorage {
   }
 
   /**
-   * What numbers are made in, and the ranges that the server gave to it. Without `held` there is no
-   * series.
+   * The series in which numbers are made, and the ranges that the server gave to it. Without `held`
+   * there is no series.
    */
   current(): Promise<{
     state: SeriesState
@@ -257,7 +260,7 @@ export class SeriesStorage {
     this.#store.close()
   }
 
-  /** One atomic step, also of what the server says. */
+  /** One atomic step, also of a server's answer. */
   write<T>(work: (tx: SeriesTransaction) => Promise<T>): Promise<T> {
     return this.#store.transact('readwrite', (tx) => recorded(tx, work))
   }
@@ -278,7 +281,7 @@ const linkAt = async (draft: Draft, linkOf: (draft: Draft) => Promise<Link>): Pr
 export const contentOf = (content: unknown): string | undefined =>
   content === undefined ? undefined : sha256(canonical(content))
 
-/** What is known where a number is made. */
+/** The stored state where a number is made. */
 interface Found extends Pick<Before, 'last' | 'ofPeriod'> {
   last: NumberRow | undefined
   /** The last record of the chain. */
@@ -294,7 +297,7 @@ async function look(
   const state = readState(stored)
   const { current } = state
   const last = await lastIn(tx, current)
-  const before = sealed && current && (await tx.lastLink(sealed.sealing.chainOf(current.letter)!))
+  const before = sealed && current && (await tx.lastLink(sealed.links.chainOf(current.letter)!))
   const ofPeriod =
     !current || isEnough(last, make) ? last : await tx.lastNumber(current.letter, period)
   return { state, known, last, ofPeriod, before }
@@ -312,7 +315,7 @@ async function add(
   const { begun, ranges: given } = current
   const { checkIn, sealed } = make
   const made = newNumber({ ...current, ...found, given }, make)
-  const linked = sealed?.sealing.numberWith(link, made, sealed, before, found.last)
+  const linked = sealed?.links.numberWith(link, made, sealed, before, found.last)
   if (linked && 'draft' in linked) return linked
   const { row } = linked ?? { row: made }
   // guard: H28 two numbers have two texts

@@ -1,7 +1,7 @@
 /**
  * Series in one object that is read and written at once: the memory of a test, a record on a disk
- * that is simulated. Guarantees what the port demands, if one transaction runs at a time and what
- * a failed one has changed is thrown away.
+ * that is simulated. Guarantees all that the port demands, if one transaction runs at a time and
+ * the changes of a failed one are thrown away.
  */
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
 import type { StoredSeries } from './numbers.js'

@@ -1,6 +1,6 @@
 /**
  * Makes elements without a library: {@link h} and {@link button}. {@link update} and {@link say}
- * change only what differs.
+ * change only the parts that differ.
  */
 
 type Attributes = Record<string, string | boolean | ((event: Event) => void)>
@@ -28,9 +28,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/**
- * A button. It has a label if its text alone would not say what it does.
- */
+/** A button. It has a label if its text alone would not explain it. */
 export const button = (text: string, press: () => void, label?: string): HTMLButtonElement =>
   h('button', { type: 'button', click: press, ...(label && { 'aria-label': label }) }, text)
 

@@ -1,6 +1,6 @@
 /**
- * `<hilo-inspector>` shows what a {@link Hilo} holds and does, and lets a developer try it. It uses
- * the public API only, and only while it is on the page.
+ * `<hilo-inspector>` shows the numbers and events of a {@link Hilo}, and lets a developer try it.
+ * It uses the public API only, and only while it is on the page.
  */
 import type { Activity, Hilo, HiloError, HiloStatus, Inspection } from '../../index.js'
 import { button, h, say, update } from './dom.js'
@@ -37,7 +37,7 @@ export class HiloInspector extends Base {
   #timer: ReturnType<typeof setTimeout> | undefined
   readonly #panels = new Map<string, Panel>()
   readonly #inspections = new Map<string, Inspection>()
-  /** What the device no longer holds, as far as was seen; by collection and database. */
+  /** Numbers that the device no longer holds, as far as was seen; by collection and database. */
   readonly #past = new Map<string, Piece[]>()
   /** The error of the last button pressed. */
   #problem: HiloError | undefined

@@ -1,6 +1,6 @@
 /**
- * What happened, newest first. Screen readers get a summary every few seconds, because a burst of
- * ids makes dozens of events.
+ * The events, newest first. Screen readers get a summary every few seconds, because a burst of ids
+ * makes dozens of events.
  */
 import type { Activity, ActivityKind, HiloError } from '../../index.js'
 import { h, say } from './dom.js'

@@ -1,6 +1,6 @@
 /**
- * What is on a collection's number line: what the device holds now, and what happened to other
- * numbers while the inspector was open. Pure.
+ * A collection's number line: the numbers that the device holds now, and the fate of others while
+ * the inspector was open. Pure.
  */
 import type { Activity, ActivityKind, InspectedSegment, Numbers } from '../../index.js'
 
@@ -12,7 +12,8 @@ export interface Piece extends Numbers {
 }
 
 /**
- * What an event makes of numbers. A check-in changes nothing, and an error concerns no numbers.
+ * The state of numbers after an event. A check-in changes nothing, and an error concerns no
+ * numbers.
  */
 export const PLACES: Record<ActivityKind | 'error', Piece['kind'] | ''> = {
   claim: 'granted',
@@ -46,8 +47,8 @@ export function remember(
 }
 
 /**
- * Everything on the line, lowest first within a series. What the device holds now wins over what
- * the inspector remembers.
+ * Everything on the line, lowest first within a series. The device's numbers win over the memory of
+ * the inspector.
  */
 export function pieces(held: readonly InspectedSegment[], past: readonly Piece[]): Piece[] {
   return join([

@@ -1,6 +1,6 @@
 /**
- * One collection on the page: its state, what is left offline, its number line, and the buttons
- * that act on it.
+ * One collection on the page: its state, how many ids are left offline, its number line, and the
+ * buttons that act on it.
  */
 import type { CollectionStatus } from '../../index.js'
 import { button, h, say, update } from './dom.js'

@@ -55,7 +55,7 @@ const plain = ({ code, message, status, cause }: HiloError) => ({
 })
 
 /**
- * Messages quote answers of servers. Removes whatever looks like a token, a password or a signed
+ * Messages quote answers of servers. Removes all that looks like a token, a password or a signed
  * address.
  */
 const redact = (message: string): string =>

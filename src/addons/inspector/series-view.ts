@@ -6,7 +6,7 @@ import type { Consecutive } from '../consecutive/index.js'
 import { h, say } from './dom.js'
 import { count } from './words.js'
 
-/** What `consecutive` made, by the name that it is shown under. */
+/** Results of `consecutive`, by the name that each is shown under. */
 export type InspectedSeries = Readonly<Record<string, Pick<Consecutive, 'report' | 'unfinished'>>>
 
 export interface SeriesView {

@@ -1,8 +1,10 @@
-/** The inspector's words: names of what is on the line, and how numbers and times are written. */
+/**
+ * The inspector's words: names of the pieces of the line, and how numbers and times are written.
+ */
 import type { CollectionStatus, Numbers, StorageKind } from '../../index.js'
 import type { Piece } from './history.js'
 
-/** In the order of the legend: what each colour means. */
+/** The meaning of each colour, in the order of the legend. */
 export const KINDS: Record<Piece['kind'] | 'leased-here', { name: string; meaning: string }> = {
   granted: { name: 'Granted', meaning: 'on this device, free for every tab' },
   'leased-here': { name: 'Leased, this page', meaning: 'the next ids made here' },

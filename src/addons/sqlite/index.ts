@@ -1,7 +1,7 @@
 /**
  * `offline-hilo/sqlite`: the device's ranges in a SQLite file, for apps outside of a browser page.
- * Guarantees what the store in IndexedDB guarantees: each change is one `BEGIN IMMEDIATE`
- * transaction, which keeps other processes out from its read to its write, and which is on the disk
+ * Guarantees the same as the store in IndexedDB: each change is one `BEGIN IMMEDIATE` transaction,
+ * which keeps other processes out from its read to its write, and which is on the disk
  * (`journal_mode = WAL`, `synchronous = FULL`) before anybody acts on it.
  */
 import { HiloError } from '../../core/errors.js'
@@ -80,7 +80,7 @@ interface Stored {
 /** Another connection has the lock: it may soon be free. */
 const RETRY_AFTER_MS = 1_000
 
-/** Yields what each statement answers, a promise or not, and gets the rows of it. */
+/** Yields the answer of each statement, a promise or not, and gets its rows. */
 type Steps<T> = Generator<ReturnType<RunStatement>, T, readonly SqliteRow[]>
 
 /**
@@ -222,7 +222,8 @@ class SqliteStore implements DeviceStore {
     const { stored, notes } = yield* this.#look(key)
     const { state, setAside, result } = change(stored, notes)
     if (state !== stored) yield this.#run(SAVE_STATE, key, JSON.stringify(state))
-    // Only what was read: with an asynchronous driver a page may have left another one since.
+    // Only the notes that were read: with an asynchronous driver a page may have left another one
+    // since.
     for (const note of notes) yield this.#run(DELETE_NOTE, key, idOf(note))
     if (setAside !== undefined) yield this.#run(SET_ASIDE, key, JSON.stringify(setAside))
     return result
@@ -287,7 +288,7 @@ function parse(text: unknown): unknown {
   }
 }
 
-/** A process that ends can only try; what fails here is a gap. */
+/** A process that ends can only try; a failure here costs a gap. */
 function attempt(act: () => unknown): void {
   try {
     const done = act()

@@ -41,7 +41,7 @@ export type Run = (sql: string, ...parameters: string[]) => Promise<readonly Sql
 
 /**
  * @param of the series of which collection
- * @param ofDevice what all collections of its server's database share
+ * @param ofDevice the part that all collections of its server's database share
  */
 export async function seriesSteps<T>(
   run: Run,

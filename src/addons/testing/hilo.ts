@@ -20,7 +20,7 @@ import { TEST_URL, TestServer } from './server.js'
 import { TestStore } from './store.js'
 import { testOwner, testPage } from './worlds.js'
 
-/** What a test can make happen, besides what an app can. */
+/** The switches of a test, besides the methods that an app has. */
 export interface TestSwitches {
   /** The server cannot be reached any more. Ids go on while the device has some: its reserve. */
   disconnect(): void
@@ -158,15 +158,15 @@ class TestInstance<Name extends string> extends Hilo<Name> implements TestSwitch
   }
 
   /**
-   * The device has as many numbers as it keeps, whatever it has claimed and used by now: so a test
-   * need not know the sizes of claims and leases. What the app has warmed stays.
+   * The device has as many numbers as it keeps, however many it has claimed and used by now: so a
+   * test need not know the sizes of claims and leases. Numbers that the app has warmed stay.
    */
   #fillUp(allocator: Allocator): void {
     const { target, queue, view } = allocator.pageLeases
     const { reserve } = view!
     if (queue.held > reserve && queue.held <= PAGE_AT_REST) allocator.pageLeases.park()
     this.#change(allocator, (before) => {
-      // What a claim under way brings is a gap.
+      // The grant of a claim under way is a gap.
       const state = before.claim ? dropClaim(before, before.claim.id) : before
       const free = total(state.ranges)
       const keep = Math.max(0, reserve - queue.held)

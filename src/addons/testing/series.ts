@@ -14,7 +14,7 @@ import { NOTHING_STORED, wholeTransaction } from '../consecutive/whole.js'
 /** The name of its ledger. */
 const LEDGER = 'test'
 
-/** What all series of a device have together. */
+/** Shared by all series of a device. */
 export interface TestDevice {
   /** Of the chain that goes over all collections. */
   links: Link[]

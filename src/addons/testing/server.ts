@@ -33,7 +33,7 @@ export class TestServer implements Source {
     return { from, to, prefix: collection + separator, serverTag: NODE }
   }
 
-  /** As the real server: the counter steps back when the end of what it granted comes back. */
+  /** As the real server: the counter steps back when the end of its last grant comes back. */
   takeBack({ database, collection }: Target, { from, to }: Range): void {
     const name = nameOf(database, collection)
     if (this.#max.get(name) === to) this.#max.set(name, from - 1)

@@ -1,6 +1,6 @@
 /**
  * The storage of a test's device, in memory. It outlives no test, and says of itself that it is
- * durable: an app sees what it sees in a browser.
+ * durable: an app sees the same as in a browser.
  */
 import type { StorageKind } from '../../device/contract.js'
 import { settle } from '../../device/device.js'
@@ -26,7 +26,7 @@ export class TestStore implements DeviceStore {
     return [...this.#records.keys()].map((id) => JSON.parse(id))
   }
 
-  /** What a page leaves is settled at once. */
+  /** The notes of a page are settled at once. */
   leaveNotes(key: StoreKey, notes: readonly Note[]): void {
     this.put(key, settle(this.get(key), notes))
   }

@@ -1,13 +1,13 @@
 /**
- * What the page and the owner of a test find around them, in the place of a browser. Nothing here
- * waits for a timer: what is due within a moment runs in a microtask, and nothing else is ever due.
+ * The page's and the owner's world in a test, in the place of a browser. Nothing here waits for a
+ * timer: a step that is due within a moment runs in a microtask, and nothing else is ever due.
  */
 import type { PageWorld } from '../../client/page-world.js'
 import type { World } from '../../worker/world.js'
 import type { TestServer } from './server.js'
 import type { TestStore } from './store.js'
 
-/** What a page does later than that is for pages that live on: it parks, or asks again. */
+/** Later steps are for pages that live on: they park, or ask again. */
 const MOMENT_MS = 100
 
 export function testPage(server: TestServer): PageWorld {
@@ -15,7 +15,7 @@ export function testPage(server: TestServer): PageWorld {
   return {
     isOnline: () => server.isUp,
     isVisible: () => true,
-    // Two seconds after the last look, so a page is never busy: what it holds depends on no clock.
+    // Two seconds after the last look, so a page is never busy: its numbers depend on no clock.
     now: () => (now += 2_000),
     later(run, ms = 0) {
       // Jest's fake timers take `queueMicrotask`, too.

@@ -1,6 +1,6 @@
 /**
- * What comes after a claim was sent: it is granted, or it was refused. Pure. Guarantees that a
- * grant of another ledger is not used (H34), and that a claim that is refused for good ends.
+ * The outcome of a claim: it is granted, or it was refused. Pure. Guarantees that a grant of
+ * another ledger is not used (H34), and that a claim that is refused for good ends.
  */
 import { HiloError } from '../../core/errors.js'
 import { type Range, total } from '../../core/range.js'
@@ -10,13 +10,14 @@ import { addGrant, dropClaim } from '../claim.js'
 import { hear } from '../ledger.js'
 import type { DeviceState, GrantedRange, Stop } from '../state.js'
 
-/** What became of a grant; `ask`: a check-in was begun, and the grant is added after it. */
+/** The outcome of a grant; `ask`: a check-in has started, and the grant is added after it. */
 export type Granted = { free: number } | { stop: Stop } | { error: unknown } | 'ask'
 
 /**
  * @param date of the answer
- * @param newId for a check-in. The server may have got back what this device seems to hold: a page
- * that closed sent it, and its note is not there. Undefined: the server was asked that already
+ * @param newId for a check-in. The server may have got back numbers that this device seems to hold:
+ * a page that closed sent them, and its note is not there. Undefined: the server was asked that
+ * already
  */
 export function granted(
   before: DeviceState,
@@ -51,7 +52,7 @@ export interface Tries {
 
 /**
  * A claim for `count` numbers was refused for good.
- * @param isOurs false: another tab sent it, too, and has forgotten it or used what it brought
+ * @param isOurs false: another tab sent it, too, and has forgotten it or used its grant
  * @returns whether a new one is sent at once
  */
 export function refused(
@@ -62,7 +63,7 @@ export function refused(
 ): [Tries, isAgain: boolean] {
   if (step === 'forget') return [tries, false]
   if (step === 'fresh')
-    // Without Web Locks another tab sends the same claim, and may use what it brings first.
+    // Without Web Locks another tab sends the same claim, and may use the grant first.
     return isOurs ? [{ ...tries, isFirst: false }, tries.isFirst] : [tries, true]
   const largest = count > MIN_CAPACITY ? Math.max(MIN_CAPACITY, count >> 1) : undefined
   return [{ isFirst: false, largest }, largest !== undefined]

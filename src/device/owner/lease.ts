@@ -1,6 +1,6 @@
 /**
- * What a transaction gives a page. Guarantees that nothing goes back that could be another node's
- * (H9), or that another copy of the device keeps.
+ * The numbers that a transaction gives a page. Guarantees that nothing goes back that could be
+ * another node's (H9), or that another copy of the device keeps.
  */
 import { isCheckInDue } from '../check-in.js'
 import { exchange } from '../device.js'
@@ -8,7 +8,7 @@ import { asked } from '../reserve.js'
 import type { DeviceState, Exchange, Exchanged } from '../state.js'
 import { pagesOf } from '../write-off.js'
 
-/** What a transaction goes by, besides what is stored. */
+/** The inputs of a transaction, besides the stored state. */
 export interface Surroundings {
   /** The device's clock; it paces, and decides nothing (H19). */
   date: number
@@ -25,7 +25,7 @@ export interface Surroundings {
   isAlone: boolean
 }
 
-/** Also what the transaction found that the owner has to do. */
+/** Also the work that the transaction found for the owner. */
 export type Given = Exchanged & { pages: Set<string>; isDue: boolean }
 
 export function lease(
@@ -47,9 +47,9 @@ export function lease(
 
 /**
  * How many numbers stay, in this state. A RavenDB takes back only the end of its counter. Once
- * another client has claimed, what is sent back is a gap; what is stored here serves the next page.
- * Who wants no reserve keeps nothing: two copies of the device would make the same ids of it, and a
- * RavenDB cannot tell them apart.
+ * another client has claimed, numbers that are sent back are a gap; stored here they serve the next
+ * page. A device without a reserve keeps nothing: two copies of the device would make the same ids
+ * of it, and a RavenDB cannot tell them apart.
  */
 export function kept(
   { ranges, isPlain }: DeviceState,

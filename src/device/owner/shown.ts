@@ -1,6 +1,4 @@
-/**
- * What a status shows of the record, and of what became of it. It never decides who owns a number.
- */
+/** A status's view of the record and of its failures. It never decides a number's owner. */
 import type { Failure } from '../../core/errors.js'
 import { total } from '../../core/range.js'
 import type { SharedView } from '../contract.js'
@@ -11,7 +9,7 @@ import { kept, type Surroundings } from './lease.js'
 export function show(state: DeviceState, around: Surroundings): SharedView {
   const { ranges, gaps, checkedIn, serverTag, nodes, isReleased, stopped, followed } = state
   return {
-    // What waits for somebody's decision serves nobody.
+    // Numbers that wait for a person's decision serve nobody.
     free: stopped ? 0 : total(ranges),
     reserve: around.reserve,
     surplus: surplus(state, kept(state, around)),
@@ -26,8 +24,8 @@ export function show(state: DeviceState, around: Surroundings): SharedView {
 }
 
 /**
- * Another tab's transaction changed what this device holds, perhaps before the last one of this
- * tab: messages and transactions come in any order.
+ * Another tab's transaction changed this device's numbers, perhaps before the last one of this tab:
+ * messages and transactions come in any order.
  */
 export const heardElsewhere = (
   { serverTag, mixedNodes }: SharedView,
@@ -41,7 +39,7 @@ export const heardElsewhere = (
 })
 
 /**
- * What became of the stored ranges in one transaction, for people.
+ * The failure of the stored ranges in one transaction, for people.
  * @param refused why the record could not be used
  */
 export function noticeOf(

@@ -1,6 +1,6 @@
 /**
- * Does a device that starts lease what is stored, or does it ask the server first whether it is a
- * copy (H32)? Each function is one event. Guarantees that nothing is leased between the question
+ * Does a device that starts lease its stored ranges, or does it ask the server first whether it is
+ * a copy (H32)? Each function is one event. Guarantees that nothing is leased between the question
  * and its end.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Exchanges of this page that wait: for their turn, for a claim, or for the first check-in. The
- * transaction that finds enough numbers, as a rule the one that stores what was granted, also
- * leases them. Guarantees that nothing is leased to a page that does not wait any more.
+ * transaction that finds enough numbers, as a rule the one that stores the grant, also leases them.
+ * Guarantees that nothing is leased to a page that does not wait any more.
  */
 import { total } from '../../core/range.js'
 import { isNote } from '../page-exit.js'
@@ -9,10 +9,10 @@ import type { DeviceState, Exchange, Note } from '../state.js'
 import { type Given, lease, type Surroundings } from './lease.js'
 
 export interface Waiter {
-  /** Once its page does not wait any more, it wants nothing; what was given up is settled still. */
+  /** Once its page does not wait any more, it wants nothing; it still settles the page's leases. */
   request: Exchange
   for: 'turn' | 'claim' | 'check-in'
-  /** What it was given; durable. */
+  /** The page's new leases and offers; durable. */
   given?: Given
   /** Called when it was given something. */
   served?: () => void
@@ -43,7 +43,7 @@ export class Waiting {
   }
 
   /**
-   * Inside a transaction: leases to those that wait for `what`.
+   * Inside a transaction: leases to those that wait for this.
    * @returns `served`, for when the transaction is complete
    */
   serve(

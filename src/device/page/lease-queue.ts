@@ -1,8 +1,9 @@
 /**
- * The numbers this page may issue, in the order they were leased. Synchronous and free of I/O: the
- * hot path. Guarantees that a number is taken at most once, and none after
- * {@link LeaseQueue.revoke}.
+ * The numbers that this page may issue, in the order in which they were leased, and their ids.
+ * Synchronous and free of I/O: the hot path. Guarantees that a number is taken at most once, and
+ * none after {@link LeaseQueue.revoke}.
  */
+import type { IdOf } from '../../core/id-format.js'
 import { idSuffix } from '../../core/names.js'
 import { size } from '../../core/range.js'
 import type { Lease, LeaseNote } from '../state.js'
@@ -35,6 +36,14 @@ export class LeaseQueue {
     this.held--
     this.issued++
     return this.next++
+  }
+
+  /**
+   * The id of the number that was taken last.
+   * @param form the app's own; undefined: `orders/33-A`
+   */
+  id(number: number, form: IdOf | undefined): string {
+    return form ? form(number, this) : this.prefix + number + this.suffix
   }
 
   add(leases: readonly Lease[]): void {

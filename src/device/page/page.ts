@@ -1,10 +1,10 @@
 /**
  * A page of one collection: the leases that it issues from, the offers that it may give back, and
- * what it has given up and its device has not confirmed yet. Each function is one event,
- * synchronous and free of I/O. It changes the page in place: of two copies, each would issue the
- * same numbers. Guarantees that a page issues nothing that it has parked, sent or lost to a fork
- * (H6), that it sends an offer once (H8), and that a failed exchange forgets nothing: what was
- * given up goes into every exchange until one is answered. To bring it twice is safe.
+ * the leases that it gave up without a confirmation so far. Each function is one event, synchronous
+ * and free of I/O. It changes the page in place: of two copies, each would issue the same numbers.
+ * Guarantees that a page issues nothing that it has parked, sent or lost to a fork (H6), that it
+ * sends an offer once (H8), and that a failed exchange forgets nothing: a lease that was given up
+ * goes into every exchange until one is answered. To send it twice is safe.
  */
 import { insertAll, isReturnable, type Range } from '../../core/range.js'
 import { idOf } from '../page-exit.js'
@@ -78,10 +78,10 @@ export function ask(
 }
 
 /**
- * The device has answered: it knows all that the request brought. What it leased and offered is the
+ * The device has answered: it knows all that the request brought. Its leases and offers are the
  * page's, unless the page has given the exchange up meanwhile.
- * @returns whether the device has to hear that the page does not use what it got, and the ids of
- * notes whose copies in `localStorage` it has read with this request
+ * @returns whether the page has to tell the device that it does not use these numbers, and the ids
+ * of notes whose copies in `localStorage` it has read with this request
  */
 export function answered(
   page: Page,
@@ -140,7 +140,7 @@ export function cutTo(page: Page, count: number): void {
 
 /**
  * The device says how many numbers it has dropped. Any other count than the last one means that
- * what the page holds may be among them. It can fall, from 32 to 0: a late answer was made before
+ * numbers of this page may be among them. It can fall, from 32 to 0: a late answer was made before
  * the fork, or the storage was lost since.
  * @returns how many more, by cause
  */
@@ -158,7 +158,7 @@ export function hearDropped(page: Page, now: Dropped): Required<Dropped> {
 }
 
 /**
- * Two ledgers have answered (H34): the page gives up what it holds.
+ * Two ledgers have answered (H34): the page gives up its numbers.
  * @returns whether there was something
  */
 export function hearStop(page: Page): boolean {
@@ -172,8 +172,8 @@ export function hearStop(page: Page): boolean {
  * The page goes: it gives up every lease, and the surplus is sent back.
  * @param exchange the id of an exchange that will never be made: its note takes offers back
  * @param serverTag the node that answered last
- * @param keepsNothing what is left of the leases is sent back, too
- * @returns what to send
+ * @param keepsNothing the rest of the leases is sent back, too
+ * @returns the ranges to send
  */
 export function exit(
   page: Page,

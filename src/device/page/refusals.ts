@@ -1,4 +1,4 @@
-/** The errors of a page that has no id for a caller: each says what happened and what to do. */
+/** The errors of a page that has no id for a caller: each names the cause and a remedy. */
 import { HiloError } from '../../core/errors.js'
 
 /** @param left how many numbers the device has, too few for `count` */
@@ -9,11 +9,8 @@ export function notServed(
   cause: HiloError,
 ): HiloError {
   const code = cause.code === 'no-hilo-server' ? cause.code : 'exhausted'
-  const few = `${count} asked for, ${left} left on this device, and the server gave no more`
-  const none =
-    code === 'exhausted'
-      ? 'no id is left on this device, and the server gave none'
-      : 'this device has no id, and no HiLo server gave one'
+  const few = `${count} asked for, ${left} left on this device`
+  const none = code === 'exhausted' ? 'no id is left on this device' : 'no id'
   return new HiloError(
     code,
     `Collection '${collection}': ${left > 0 ? few : none}. ${cause.message}`,

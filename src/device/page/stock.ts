@@ -1,25 +1,27 @@
 /**
- * How many ids a page holds: when it fetches how many, when it is dry, and what it gives up. All of
- * it is decided here, without I/O; the page's shell asks and acts. A decision only ever wastes or
- * saves numbers: which numbers are the page's never depends on it.
+ * How many ids a page holds: when it fetches how many, when it is dry, and how many it gives up.
+ * All of it is decided here, without I/O; the page's shell asks and acts. A decision can waste or
+ * save numbers; it never changes a number's owner.
  */
 import type { Failure } from '../../core/errors.js'
 import type { Exchange } from '../state.js'
 
-/** At rest a page holds at most this many unissued ids: what a crash may waste (H3). */
+/** At rest a page holds at most this many unissued ids, which a crash may waste (H3). */
 // guard: H3 a page at rest holds few
 export const PAGE_AT_REST = 16
 
-/** Under load a page looks ahead, to this many times what it issued in the last second (H3). */
+/**
+ * Under load a page looks ahead, to this many times the ids that it issued in the last second (H3).
+ */
 // guard: H3 a busy page holds four times its pace at most
 const LOOK_AHEAD = 4
 
 /**
  * `unused`: nobody has asked for ids here, or the page was released or closed since. `stocked`: it
  * holds all that it wants; with fewer than `low` it fetches the next lease. `dry`: the last fetch
- * brought too few. `fetching`: it asks its device, and becomes `next` when that ends; `again`:
- * somebody has asked for ids that were not asked for yet. `isIdle`: nobody asked for an id, so what
- * was released stays so.
+ * brought too few. `fetching`: it asks its device, and becomes `next` when that ends; `again`: a
+ * caller came meanwhile, so the page asks once more. `isIdle`: nobody asked for an id, so released
+ * numbers stay released.
  */
 export type Mode =
   | { is: 'unused' | 'stocked' | 'dry'; low: number }
@@ -31,7 +33,7 @@ export const UNUSED: Mode = { is: 'unused', low: 0 }
 export type Call = 'exchange' | 'claim'
 
 /** The facts that the decisions depend on. */
-export interface Situation {
+export interface PageNeeds {
   /** Unissued numbers of the page. */
   held: number
   /** How many numbers the callers want that wait. */
@@ -45,11 +47,11 @@ export interface Situation {
 }
 
 /**
- * How many ids a page should hold if nobody waits: as many as it issued in the last second, or what
- * it was warmed to. A hidden page holds no others, unless it makes one id after another: a
+ * How many ids a page should hold if nobody waits: as many as it issued in the last second, or as
+ * many as `warm` asked for. A hidden page holds no others, unless it makes one id after another: a
  * transaction for each id would be too slow.
  */
-export function needed({ isVisible, perSecond, warmed }: Situation): number {
+export function needed({ isVisible, perSecond, warmed }: PageNeeds): number {
   if (isVisible) return Math.max(PAGE_AT_REST, perSecond, warmed)
   return Math.max(perSecond > PAGE_AT_REST ? perSecond : 0, warmed)
 }
@@ -58,20 +60,20 @@ export function needed({ isVisible, perSecond, warmed }: Situation): number {
  * How many ids a page may hold while the device has plenty (H3). For a hidden page, one id is no
  * load yet: most often it is the only one.
  */
-export function limit({ isVisible, perSecond, warmed }: Situation): number {
+export function limit({ isVisible, perSecond, warmed }: PageNeeds): number {
   if (isVisible) return Math.max(PAGE_AT_REST, LOOK_AHEAD * perSecond, warmed)
   return Math.max(perSecond > 1 ? LOOK_AHEAD * perSecond : 0, warmed)
 }
 
 /** How many numbers the page asks its device for, and how many more to look ahead. */
 export function wish(
-  situation: Situation,
+  needs: PageNeeds,
   mode: Mode,
 ): Required<Pick<Exchange, 'want' | 'ahead' | 'isIdle'>> | undefined {
-  if (!lacksNumbers(situation)) return undefined
-  const { held, called } = situation
-  const want = Math.max(0, wanted(situation) - held)
-  const ahead = Math.max(0, limit(situation) - held - want)
+  if (!lacksNumbers(needs)) return undefined
+  const { held, called } = needs
+  const want = Math.max(0, wanted(needs) - held)
+  const ahead = Math.max(0, limit(needs) - held - want)
   return { want, ahead, isIdle: mode.is === 'fetching' && mode.isIdle && called === 0 }
 }
 
@@ -84,14 +86,14 @@ export function wish(
  * @param last the step that the page has just made
  */
 export function nextCall(
-  situation: Situation,
+  needs: PageNeeds,
   atHand: number,
   failure: Failure | undefined,
   last: Call,
 ): Call | undefined {
-  const isWaitedFor = situation.called > 0 || situation.held === 0
+  const isWaitedFor = needs.called > 0 || needs.held === 0
   const isEnough = !isWaitedFor && (failure !== undefined || last === 'claim')
-  if (isEnough || !lacksNumbers(situation)) return undefined
+  if (isEnough || !lacksNumbers(needs)) return undefined
   return atHand > 0 ? 'exchange' : 'claim'
 }
 
@@ -115,17 +117,17 @@ export function heard(
  * Down to how many numbers the page parks when another page of its device has none left. Its own
  * pace counts for nothing then.
  */
-export const spared = (mode: Mode, situation: Situation): number =>
-  (isDry(mode) ? needed : wanted)(situation)
+export const spared = (mode: Mode, needs: PageNeeds): number =>
+  (isDry(mode) ? needed : wanted)(needs)
 
 /**
- * A second has passed since the page was busy, hidden or asked: does it park what exceeds its
+ * A second has passed since the page was busy, hidden or asked: does it park the numbers above its
  * limit, and set surplus aside?
  */
-export function parksAtRest(mode: Mode, situation: Situation, hasSurplus: boolean): boolean {
-  const isUnasked = mode.is !== 'fetching' || situation.called === 0
+export function parksAtRest(mode: Mode, needs: PageNeeds, hasSurplus: boolean): boolean {
+  const isUnasked = mode.is !== 'fetching' || needs.called === 0
   // guard: H3 what callers left that wait no more is parked, also during a claim
-  return isUnasked && (situation.held > limit(situation) || hasSurplus)
+  return isUnasked && (needs.held > limit(needs) || hasSurplus)
 }
 
 /**
@@ -134,14 +136,14 @@ export function parksAtRest(mode: Mode, situation: Situation, hasSurplus: boolea
  * @param most its limit before it parked
  */
 // guard: H29 a page at rest sets no timer
-export const looksAgain = (atRest: Situation, most: number): boolean =>
+export const looksAgain = (atRest: PageNeeds, most: number): boolean =>
   atRest.held > needed(atRest) || (!atRest.isVisible && most > 0)
 
 /** Somebody asks for ids: a caller, or a page that runs low or is seen again. */
 export const asked = (isIdle: boolean): Mode => ({ is: 'fetching', low: 0, next: 'again', isIdle })
 
 /** The fetch begins. @returns undefined when nothing is left to fetch */
-export const begun = (mode: Mode): Mode | undefined =>
+export const nextFetch = (mode: Mode): Mode | undefined =>
   mode.is === 'fetching' && mode.next === 'again' ? { ...mode, next: 'stocked' } : undefined
 
 /** No more numbers come now. Calls that came since the fetch began are not forgotten. */
@@ -151,10 +153,10 @@ export function failed(mode: Mode): Mode {
 }
 
 /** The fetch is over. With less than half of what it needs, the page fetches again. */
-export function ended(mode: Mode, situation: Situation): Mode {
+export function ended(mode: Mode, needs: PageNeeds): Mode {
   const is = becoming(mode)
   if (is !== 'stocked' && is !== 'dry') return UNUSED
-  return { is, low: Math.min(needed(situation), situation.held) >> 1 }
+  return { is, low: Math.min(needed(needs), needs.held) >> 1 }
 }
 
 /** The page is hidden or goes: it fetches nothing in advance until somebody asks. */
@@ -176,8 +178,8 @@ const becoming = (mode: Mode): Mode['is'] | 'again' =>
   mode.is === 'fetching' ? mode.next : mode.is
 
 /** How many numbers this page should hold now: for its callers, and to look ahead. */
-const wanted = (situation: Situation): number => Math.max(situation.called, needed(situation))
+const wanted = (needs: PageNeeds): number => Math.max(needs.called, needed(needs))
 
 /** Without waiting callers, the page fetches only when less than half of its ids is left. */
-const lacksNumbers = (situation: Situation): boolean =>
-  situation.held < (situation.called > 0 ? wanted(situation) : needed(situation) >> 1)
+const lacksNumbers = (needs: PageNeeds): boolean =>
+  needs.held < (needs.called > 0 ? wanted(needs) : needed(needs) >> 1)

@@ -168,7 +168,9 @@ inEachStore(() => {
 
   test('an option with a wrong name is refused, with the nearest one', () => {
     const series = { formatID: 1 } as ConsecutiveOptions
-    expect(() => openTill(shop, { series })).toThrow('`options.formatID` has to be `formatId`')
+    expect(() => openTill(shop, { series })).toThrow(
+      'no `options.formatID`. Did you mean `formatId`?',
+    )
   })
 
   test.each<[string, (of: Consecutive, options: never) => unknown, object, string]>([
@@ -178,7 +180,7 @@ inEachStore(() => {
       'next',
       (of, options) => of.next(options),
       { key: 'b', timeout: 5 },
-      'one of key, date, by, signal',
+      'There are key, date, by, signal',
     ],
     ['next', (of, options) => of.next(options), AbortSignal.abort(), 'a plain object'],
     ['record', (of, options) => of.record(options), { key: 'b', kindd: 'x' }, '`kind`'],
@@ -423,7 +425,7 @@ inEachStore(() => {
         const { receipts } = openTill(shop)
         shop.answer = () => new Response(body)
         const error = await receipts.next({ key: 'a' }).catch((thrown) => thrown)
-        expect(error).toEqual(refusal('no-hilo-server', 'Check that the server runs'))
+        expect(error).toEqual(refusal('no-hilo-server', 'Check `url`, that the server runs'))
       },
     )
 

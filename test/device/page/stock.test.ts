@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import {
   asked,
-  begun,
   ended,
   failed,
   heard,
@@ -14,22 +13,23 @@ import {
   type Mode,
   needed,
   nextCall,
+  nextFetch,
   PAGE_AT_REST,
+  type PageNeeds,
   parksAtRest,
   released,
-  type Situation,
   spared,
   wish,
 } from '../../../src/device/page/stock.js'
 
-const AT_REST: Situation = { held: 0, called: 0, perSecond: 0, warmed: 0, isVisible: true }
-const seen = (what: Partial<Situation>): Situation => ({ ...AT_REST, ...what })
-const behind = (what: Partial<Situation>): Situation => seen({ isVisible: false, ...what })
+const AT_REST: PageNeeds = { held: 0, called: 0, perSecond: 0, warmed: 0, isVisible: true }
+const seen = (what: Partial<PageNeeds>): PageNeeds => ({ ...AT_REST, ...what })
+const behind = (what: Partial<PageNeeds>): PageNeeds => seen({ isVisible: false, ...what })
 const failure = { code: 'server-unreachable', message: '' } as const
 const unused: Mode = { is: 'unused', low: 0 }
 const stocked: Mode = { is: 'stocked', low: 8 }
 const dry: Mode = { is: 'dry', low: 0 }
-const fetching: Mode = begun(asked(false))!
+const fetching: Mode = nextFetch(asked(false))!
 
 describe('how many ids a page holds', () => {
   test('at rest at most 16, busy as many as in the last second', () => {
@@ -74,7 +74,7 @@ describe('a page that fetches', () => {
   })
 
   test('for nobody leaves what was released so, until a caller comes', () => {
-    const woken = begun(asked(true))!
+    const woken = nextFetch(asked(true))!
     expect(wish(AT_REST, woken)).toMatchObject({ isIdle: true })
     expect(wish(seen({ called: 1 }), woken)).toMatchObject({ isIdle: false })
     expect(wish(AT_REST, fetching)).toMatchObject({ isIdle: false })
@@ -100,9 +100,9 @@ describe('a page that fetches', () => {
   })
 
   test('fetches once more what was asked for meanwhile, also when the fetch failed', () => {
-    expect(begun(fetching)).toBeUndefined()
-    expect(begun(asked(false))).toEqual(fetching)
-    expect(begun(failed(asked(false)))).toEqual(fetching)
+    expect(nextFetch(fetching)).toBeUndefined()
+    expect(nextFetch(asked(false))).toEqual(fetching)
+    expect(nextFetch(failed(asked(false)))).toEqual(fetching)
   })
 
   test('is then stocked or dry, and fetches in advance with half of what it needs', () => {
@@ -164,7 +164,7 @@ test('a page that was released or closed is not used until somebody asks', () =>
   expect(released(stocked)).toEqual(unused)
   const after = released(fetching)
   expect(isUsed(after)).toBe(false)
-  expect(begun(after)).toBeUndefined()
+  expect(nextFetch(after)).toBeUndefined()
   expect(isUsed(asked(false))).toBe(true)
   expect(ended(after, AT_REST)).toEqual(unused)
 })

@@ -1,10 +1,10 @@
-/** What an operator has to look at, although the server goes on: told once, to who listens. */
+/** Warnings for an operator, while the server goes on. A listener gets each once. */
 
 export type Tell = (caution: string) => void
 
 interface Cautions {
   tell: Tell
-  /** Also hears what was told before anybody listened. */
+  /** Also gets the warnings from before. */
   listen(listener: Tell): void
 }
 

@@ -1,7 +1,7 @@
 /**
- * The setting `collections`: which collections are bound, and to what: the counter of a back end's
- * ORM, or a RavenDB. The setting `counters` adds those that are bound to functions of the app.
- * Guarantees that a wrong setting is refused with its name and the fix.
+ * The setting `collections`: which collections are bound to the counter of a back end's ORM, or to
+ * a RavenDB. The setting `counters` adds those that are bound to functions of the app. Guarantees
+ * that a wrong setting is refused with its name and the fix.
  */
 import { z } from 'zod'
 import { type BoundCollection, bindingKey, HOOK } from '../../ledger/collections.js'

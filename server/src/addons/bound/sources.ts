@@ -5,7 +5,7 @@
  */
 import { bindingKey } from '../../ledger/collections.js'
 import type { ClaimRequest, CollectionKey, Ledger } from '../../ledger/ledger.js'
-import { type BoundSource, refilled } from '../upstream/refill.js'
+import { type BoundSource, claimWithAuthority } from '../upstream/authority.js'
 import type { Tell } from './cautions.js'
 import type { Bindings } from './collections-setting.js'
 import { freeOutcomes, unseenText } from './hook/free-numbers.js'
@@ -13,7 +13,7 @@ import { hookSource } from './hook/source.js'
 import { ravenSource } from './raven/source.js'
 
 /**
- * @param tell hears what to look at
+ * @param tell gets each warning
  * @throws Error when an upstream refuses this server. One that is down may come later
  */
 export async function withSources(ledger: Ledger, bindings: Bindings, tell: Tell): Promise<Ledger> {
@@ -35,7 +35,7 @@ export async function withSources(ledger: Ledger, bindings: Bindings, tell: Tell
     return bound ? { ...request, database: bound.database, collection: bound.collection } : request
   }
   const claim = (claims: readonly ClaimRequest[]) =>
-    refilled(ledger.claim, claims, (key, short, max) =>
+    claimWithAuthority(ledger.claim, claims, (key, short, max) =>
       sources.get(bindingKey(key))!.take(short, max),
     )
   const claimOne = async (request: ClaimRequest) => (await claim([request]))[0]!
@@ -44,7 +44,7 @@ export async function withSources(ledger: Ledger, bindings: Bindings, tell: Tell
     claim: async (claims) =>
       freeOutcomes(claims.map(named), await claim(claims), hookOf, claimOne, tell),
     async close() {
-      // If an upstream is gone, closing goes on: what is in the ledger is granted after the next
+      // If an upstream is gone, closing goes on: the ledger's numbers are granted after the next
       // start.
       await Promise.allSettled([...sources.values()].map((source) => source.close()))
       await ledger.close()

@@ -1,6 +1,6 @@
 /**
  * A database as a Durable Object: the whole handler and its ledger. Guarantees that an object
- * without a ledger makes none unless somebody says so, and that it forgets what is old by itself.
+ * without a ledger makes none unless somebody says so, and that it prunes old rows by itself.
  */
 import { DurableObject } from 'cloudflare:workers'
 import { createHandler, type Handler } from '../../http/handler.js'

@@ -1,8 +1,8 @@
 /**
- * What tokens may still use, kept in the object's storage: an object forgets its memory after some
- * seconds without a request, and a token that pauses would have a whole budget again. Guarantees
- * that what a commit cost is on disk with it. A request that writes nothing is kept with the next
- * commit.
+ * The rest of each token's budget, kept in the object's storage: an object forgets its memory after
+ * some seconds without a request, and a token that pauses would have a whole budget again.
+ * Guarantees that the cost of a commit is on disk with it. A request that writes nothing is kept
+ * with the next commit.
  */
 import type { KeptBudgets, Left } from '../../http/budgets.js'
 import { putSetting, type Setting } from '../../sql/meta.js'

@@ -1,6 +1,6 @@
 /**
- * What an operator does by `POST /operator/<database>/<what>` with a JSON body: the commands of the
- * other servers, which need a file or a connection. Guarantees that nothing is done without the
+ * An operator's commands, each by `POST /operator/<database>/<command>` with a JSON body: those of
+ * the other servers, which need a file or a connection. Guarantees that nothing is done without the
  * operator's token.
  */
 import type { z } from 'zod'
@@ -65,7 +65,7 @@ function decoded(name: string): string {
   }
 }
 
-/** @throws Refusal for what the ledger calls a mistake, otherwise the error */
+/** @throws Refusal for an operator's mistake, otherwise the error */
 function refused(error: unknown): never {
   throw error instanceof RangeError ? badRequest(error.message) : error
 }

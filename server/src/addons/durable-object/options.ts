@@ -6,8 +6,8 @@ import {
   type Checks,
   checked,
   databaseName,
-  type Given,
   ledgerLimits,
+  type Optional,
   parted,
   secrets,
 } from '../../ledger/options.js'
@@ -23,15 +23,15 @@ export interface HiloWorkerOptions
    */
   create?: boolean | undefined
   /**
-   * Who sends it as `Authorization: Bearer …` may use `/operator/<database>/…`. At least 16
-   * characters. Default: the Worker has no such route.
+   * A request that sends it as `Authorization: Bearer …` may use `/operator/<database>/…`. At least
+   * 16 characters. Default: the Worker has no such route.
    */
   operatorToken?: string | undefined
   /** As for `serve`. Default 400 days. */
   horizon?: number | undefined
   /** As for `openLedger`. */
   secrets?: readonly string[] | undefined
-  limits?: Given<LedgerLimits & HandlerLimits> | undefined
+  limits?: Optional<LedgerLimits & HandlerLimits> | undefined
 }
 
 /** Without those that the handler checks. */

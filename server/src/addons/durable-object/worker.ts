@@ -1,7 +1,7 @@
 /**
- * The Worker in front of the objects. It finds the object of a database, and answers what is about
- * none itself. Guarantees that a name which is not listed makes no object, and that a client which
- * an object fails is told to ask again.
+ * The Worker in front of the objects. It finds the object of a database, and itself answers the
+ * requests about none. Guarantees that a name which is not listed makes no object, and that a
+ * client which an object fails is told to ask again.
  */
 import { createHandler, type Handler } from '../../http/handler.js'
 import { answer } from '../../http/messages.js'

@@ -1,5 +1,5 @@
 /**
- * What a failure of PostgreSQL means. Guarantees that only failures of the database's state, or of
+ * Tells PostgreSQL's failures apart. Guarantees that only failures of the database's state, or of
  * the connection to it, count as unavailable. A mistake in this program does not.
  */
 import pg from 'pg'

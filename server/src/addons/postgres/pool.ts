@@ -53,7 +53,7 @@ const ALL_ROWS = 'SET LOCAL row_security = off'
 
 /**
  * Every transaction sets this. So it also holds behind a pooler, which gives every transaction
- * another session, and whatever the defaults of role and database are.
+ * another session, and with any defaults of role and database.
  */
 const begin = ({ lock, statement, answer }: Waits): string =>
   // guard: H21 PostgreSQL syncs each commit to the disk
@@ -63,16 +63,16 @@ const begin = ({ lock, statement, answer }: Waits): string =>
 
 /** Sends a statement and ignores its rows. If it fails, its transaction fails. */
 export type Write = (text: string, parameters?: unknown[]) => void
-type Step<T> = (query: Query, write: Write) => Promise<T>
+type TransactionStep<T> = (query: Query, write: Write) => Promise<T>
 
 export interface PostgresPool extends SqlDatabase {
   /**
-   * When this resolves, what `step` did is durable. When it rejects, what `step` did is undone, or
-   * nobody knows (the connection broke at the commit, or PostgreSQL warned about it). The step's
-   * first statement is sent together with the beginning of the transaction, and the commit together
-   * with its last writes.
+   * When this resolves, the step's changes are durable. When it rejects, they are undone, or nobody
+   * knows (the connection broke at the commit, or PostgreSQL warned about it). The step's first
+   * statement is sent together with the beginning of the transaction, and the commit together with
+   * its last writes.
    */
-  transaction<T>(step: Step<T>, waits?: Waits): Promise<T>
+  transaction<T>(step: TransactionStep<T>, waits?: Waits): Promise<T>
   connections(): Connections
   close(): Promise<void>
 }
@@ -98,7 +98,7 @@ export function openPool(databaseUrl: string): PostgresPool {
 
   const sessions = new WeakMap<pg.PoolClient, Session>()
 
-  async function attempt<T>(step: Step<T>, waits: Waits): Promise<T> {
+  async function attempt<T>(step: TransactionStep<T>, waits: Waits): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw connectionFailure(error)
     })
@@ -166,7 +166,7 @@ class Session {
     })
   }
 
-  async transaction<T>(step: Step<T>, waits: Waits): Promise<T> {
+  async transaction<T>(step: TransactionStep<T>, waits: Waits): Promise<T> {
     this.#waits = waits
     this.#failure = undefined
     this.#isCommitSent = false

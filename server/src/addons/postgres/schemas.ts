@@ -1,5 +1,5 @@
 /**
- * In which schemas a ledger, and what it is bound to, are looked for. Guarantees that there is one
+ * The schemas in which a ledger and its bound counters are looked for. Guarantees that there is one
  * ledger in a database, and that every role finds it. This is asked once, when a process starts;
  * from then on each statement names the schema that was found.
  */

@@ -1,7 +1,7 @@
 /**
  * The ledger's rows in PostgreSQL, for several servers. Each transaction first locks the rows of
  * the collections it touches, always in the same order. So steps on one collection follow each
- * other, and each reads what the one before has committed.
+ * other, and each reads the commit of the one before.
  */
 import { keyText } from '../../ledger/collections.js'
 import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../../ledger/counter-port.js'

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { UpstreamUnavailable } from '../../ledger/errors.js'
-import { upstreamFailure } from '../upstream/refill.js'
+import { upstreamFailure } from '../upstream/authority.js'
 import { parsed, readTls, send } from '../upstream/request.js'
 import type { Etcd } from './options.js'
 
@@ -67,8 +67,8 @@ const answer = z.object({
 })
 
 /**
- * For all nodes together: whoever claims here waits no longer than that. A node that hangs takes
- * its share, and leaves the others theirs.
+ * For all nodes together: a claim waits no longer than that. A node that hangs takes its share, and
+ * leaves the others theirs.
  */
 const DEADLINE_MS = 4_000
 

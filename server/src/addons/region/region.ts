@@ -1,8 +1,8 @@
 /**
  * A region: a ledger whose numbers all come from another authority, its root. Towards it the region
  * is a device, with a device's state, claims and check-ins. Guarantees that a number has left the
- * region's device for good before its ledger grants it, and that a copy of a region drops what it
- * holds.
+ * region's device for good before its ledger grants it, and that a copy of a region drops its
+ * numbers.
  */
 import { randomUUID } from 'node:crypto'
 import type { OwnerCallbacks, Target } from '../../../../src/device/contract.js'
@@ -22,7 +22,7 @@ import { CounterUnusable } from '../../ledger/errors.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../../ledger/ledger.js'
 import { checkFloors } from '../../ledger/marks.js'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
-import { refilled, upstreamFailure } from '../upstream/refill.js'
+import { claimWithAuthority, upstreamFailure } from '../upstream/authority.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './options.js'
 import { rootNames } from './root-names.js'
@@ -198,7 +198,7 @@ async function claim(
   // A device may have higher numbers of another region: that proves nothing here.
   const claims = requests.map((claim) => ({ ...normalized(claim), lastMax: 0 }))
   await Promise.all(distinct(claims, keyText).map((key) => supplies.of(key).ready()))
-  return refilled(
+  return claimWithAuthority(
     async (claims, received) => {
       const outcomes = await ledger.claim(claims, received)
       for (const [i, outcome] of outcomes.entries())

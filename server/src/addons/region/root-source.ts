@@ -12,7 +12,7 @@ import type { DeviceClaim, DeviceState, GrantedRange } from '../../../../src/dev
 import { ravenSource } from '../../../../src/source/raven.js'
 import type { Source } from '../../../../src/source/source.js'
 import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
-import { upstreamFailure } from '../upstream/refill.js'
+import { upstreamFailure } from '../upstream/authority.js'
 import type { Root } from './options.js'
 
 /** The limit of one request to the root. Claims of devices wait as long. */
@@ -24,7 +24,7 @@ interface Region {
   keyOf(target: Target): StoreKey
   /**
    * This region is a copy, and another copy has asked the root; or the root has dropped the
-   * collection: what came back here is not the region's own.
+   * collection: numbers that came back here are not the region's own.
    */
   copied(key: CollectionKey): Promise<void>
 }

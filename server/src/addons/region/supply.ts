@@ -26,7 +26,7 @@ import { readState, step } from '../../../../src/device/stored.js'
 import type { Source } from '../../../../src/source/source.js'
 import { UpstreamUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../../ledger/ledger.js'
-import { Pacer, upstreamFailure } from '../upstream/refill.js'
+import { Pacer, upstreamFailure } from '../upstream/authority.js'
 
 /** The pause after an answer that cannot be used. */
 const PAUSE_MS = 10_000

@@ -175,8 +175,11 @@ test('after a restore nothing is granted below what the client saw', async () =>
   expect(await plain({ lastMax: 96 })).toEqual([97, 128])
 })
 
-describe('docs/counters.md: what twenty claims without an id for 32 numbers each use', () => {
-  const page = readFileSync(new URL('../../../../docs/counters.md', import.meta.url), 'utf8')
+describe('docs/counters-reference.md: what twenty claims without an id each use', () => {
+  const page = readFileSync(
+    new URL('../../../../docs/counters-reference.md', import.meta.url),
+    'utf8',
+  )
   const KEYED = (table: string, key: string, column: string) =>
     `CREATE TABLE ${table} (${key} text PRIMARY KEY, ${column} bigint)`
   const onSequence = { sequence: 'seq', maxId: 'int8', ids: false } as const

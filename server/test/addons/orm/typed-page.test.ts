@@ -1,6 +1,6 @@
 /**
- * docs/counters.md as a reader types it, for the commonest counter and for one that functions of
- * the app ask: its commands, its configuration and its code as they stand, and the SQL of
+ * docs/counters.md and docs/counter-functions.md as a reader types them: the commands, the
+ * configuration of the commonest counter and the code as they stand, and the SQL of
  * docs/storing-ids.md. The reader knows nothing else than the address of the database, and has the
  * counter that the code names.
  */
@@ -31,7 +31,8 @@ function blockOf(page: string, heading: string, language: string) {
 }
 
 const PAGE = 'counters.md'
-const commandsBelow = (heading: string) => blockOf(PAGE, heading, 'sh').text.split('\n')
+const commandsBelow = (page: string, heading: string) =>
+  blockOf(page, heading, 'sh').text.split('\n')
 /** @returns what follows the program's name, without the comment */
 const wordsOf = (command: string) =>
   /^npx offline-hilo-server (.*?)(?: +#.*)?$/.exec(command)![1]!.split(' ')
@@ -49,7 +50,7 @@ test('a plain sequence: proved, served, and a record stored with its id', async 
   const typed: string[] = []
   const environment: NodeJS.ProcessEnv = {}
   let url = ''
-  for (const line of commandsBelow('# The counter of your back end')) {
+  for (const line of commandsBelow(PAGE, '# The counter of your back end')) {
     const [, name] = /^export (\w+)=".*"$/.exec(line) ?? []
     if (name) {
       environment[name] = databaseUrl
@@ -74,9 +75,10 @@ test('a plain sequence: proved, served, and a record stored with its id', async 
 })
 
 test('any other counter: a ledger is made, and a claim is answered', async () => {
-  const heading = '## Any other counter'
+  const page = 'counter-functions.md'
+  const heading = '# A counter by a function'
   const folder = newFolder()
-  for (const line of commandsBelow(heading)) await type(wordsOf(line), {}, folder)
+  for (const line of commandsBelow(page, heading)) await type(wordsOf(line), {}, folder)
   const program = join(folder, 'server.mjs')
   const index = pathToFileURL(join(await cliFile(), '../index.mjs')).href
   writeFileSync(
@@ -84,7 +86,7 @@ test('any other counter: a ledger is made, and a claim is answered', async () =>
     `let hi = 1
     const yourCounter = { next: async () => hi++ }
     const yourOrders = { haveIdBetween: async (low, high) => false }
-    ${blockOf(PAGE, heading, 'ts').text.replaceAll("'offline-hilo-server'", `'${index}'`)}
+    ${blockOf(page, heading, 'ts').text.replaceAll("'offline-hilo-server'", `'${index}'`)}
     const address = 'http://localhost/databases/Shop/hilo/next?tag=orders'
     console.log(await (await handler(new Request(address))).text())
     await ledger.close()`,

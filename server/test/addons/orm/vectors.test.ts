@@ -165,18 +165,18 @@ const LEAVES_OUT_FIRST = 'NHibernate seqhilo (<5.1)'
 
 /** The values that moved the counter from `before` to `after`. */
 function valuesTaken(
-  { place, blocks: { step } }: Binding,
+  { location, blocks: { step } }: Binding,
   before: number | null,
   after: number,
 ): bigint[] {
   const count = (from: bigint, to: bigint) =>
     Array.from({ length: Number((to - from) / step) }, (_, i) => from + BigInt(i) * step)
-  if (isSequence(place))
+  if (isSequence(location))
     return before === null
       ? count(1n, BigInt(after) + step)
       : count(BigInt(before) + step, BigInt(after) + step)
-  return count(before === null ? place.start! : BigInt(before), BigInt(after)).map(
-    (stored) => stored + place.ahead,
+  return count(before === null ? location.start! : BigInt(before), BigInt(after)).map(
+    (stored) => stored + location.ahead,
   )
 }
 

@@ -13,7 +13,7 @@ export function shown(value: unknown): string {
 
 /**
  * @param name of the function
- * @param outcome what it means that it gave nothing
+ * @param outcome a sentence for the error: the effect of a call without a result
  * @throws UpstreamUnavailable when it fails, or takes too long
  */
 export async function call(

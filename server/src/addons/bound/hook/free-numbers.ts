@@ -36,7 +36,7 @@ export async function isFree(
   return answer
 }
 
-/** What an operator hears where nobody can look. */
+/** A warning for an operator where nobody can look. */
 export const unseenText = (key: CollectionKey): string =>
   `${bindingKey(key)}: nobody looks whether the numbers of nextHi are free, because isFree is ` +
   'false. If nextHi, blockSize or hiIs are wrong, nobody notices that ids come twice.'
@@ -46,7 +46,7 @@ export const unseenText = (key: CollectionKey): string =>
  * have theirs.
  * @param hookOf the hook of a collection, if it has one
  * @param claim makes one more claim
- * @throws what `isFree` throws, when that is all that there is
+ * @throws the error of `isFree`, when no claim has an outcome
  */
 export async function freeOutcomes(
   requests: readonly ClaimRequest[],

@@ -4,19 +4,19 @@ import type { CollectionKey } from '../../../ledger/ledger.js'
 import { type Checks, databaseName } from '../../../ledger/options.js'
 
 /**
- * What the number means that `nextHi` gives. `block`: the block's place, as in the textbook. Block
- * 0 begins at 0, block 1 at `blockSize`. `first` and `last`: the first or the last number of the
- * block.
+ * The meaning of the number that `nextHi` gives. `block`: the block's place, as in the textbook.
+ * Block 0 begins at 0, block 1 at `blockSize`. `first` and `last`: the first or the last number of
+ * the block.
  */
 export type HiMeaning = 'block' | 'first' | 'last'
 
-/** What `nextHi` is told. */
+/** The argument of `nextHi`. */
 export interface HiCall extends CollectionKey {
   /** Is aborted when the server waits no longer. */
   signal: AbortSignal
 }
 
-/** What `isFree` is told: it is about the numbers `low` to `high`, both included. */
+/** The argument of `isFree`: the numbers `low` to `high`, both included. */
 export interface FreeCall extends HiCall {
   low: number
   high: number
@@ -25,8 +25,8 @@ export interface FreeCall extends HiCall {
 /** A counter that the server reaches by functions of the app. */
 export interface CounterHook {
   /**
-   * Takes the next block from the counter for good, and gives its number. What it took and could
-   * not give is a gap. The server waits five seconds.
+   * Takes the next block from the counter for good, and gives its number. A block that it took and
+   * could not give is a gap. The server waits five seconds.
    */
   nextHi(call: HiCall): number | bigint | PromiseLike<number | bigint>
   /**
@@ -35,7 +35,7 @@ export interface CounterHook {
    * place of the function says in writing that nobody can look. The server waits five seconds.
    */
   isFree: ((call: FreeCall) => boolean | PromiseLike<boolean>) | false
-  /** Numbers of a block, the same for everybody who takes from the counter: 1 to 2^30. */
+  /** Numbers of a block, the same for all users of the counter: 1 to 2^30. */
   blockSize: number
   /** Default `block`. */
   hiIs?: HiMeaning | undefined

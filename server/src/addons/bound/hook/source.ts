@@ -8,7 +8,7 @@ import { CounterUnusable, UpstreamUnavailable } from '../../../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../../../ledger/ledger.js'
 import { MAX_NUMBER } from '../../../ledger/number-line.js'
 import { turns } from '../../../ledger/turns.js'
-import type { BoundSource } from '../../upstream/refill.js'
+import type { BoundSource } from '../../upstream/authority.js'
 import { call, shown } from './call.js'
 import { isFree } from './free-numbers.js'
 import type { Hook } from './options.js'
@@ -58,7 +58,7 @@ export function hookSource({ database, collection }: CollectionKey, hook: Hook):
     return block
   }
 
-  /** What a wrong function gives is seen by two blocks: it contradicts the first one. */
+  /** Two blocks expose a wrong function: the second contradicts the first one. */
   async function begin(max: number): Promise<Block[]> {
     // guard: H20 a hook that contradicts itself does not begin in this process
     if (refusal) throw refusal
@@ -107,7 +107,7 @@ export function hookSource({ database, collection }: CollectionKey, hook: Hook):
 
   return {
     take: (short, max) =>
-      // One call at a time: what two calls give may come in any order.
+      // One call at a time: the blocks of two calls may come in any order.
       inTurn(name, async () => {
         let missing = short.reduce((sum, { count }) => sum + count, 0)
         const taken: UpstreamRange[] = []

@@ -1,8 +1,8 @@
 /**
  * Compares a counter with its configuration, with the ledger and with the ids that are in the back
- * end's table, and says what is wrong. Each message names what the configuration says, what the
- * database says, and the fix. Guarantees that two strategies are found: one whose next ids are
- * there already, and one of whose last block no id is there, while another strategy's has one.
+ * end's table, and reports each fault. Each message names the setting, the database's value and the
+ * fix. Guarantees that two strategies are found: one whose next ids are there already, and one of
+ * whose last block no id is there, while another strategy's has one.
  */
 import type { Query } from '../../../ledger/counter-port.js'
 import { CounterUnusable } from '../../../ledger/errors.js'
@@ -17,7 +17,7 @@ import { tableProblems } from './table-checks.js'
 import { nameOfColumn } from './used-ids.js'
 
 /**
- * What is wrong with the counter. Empty: nothing.
+ * The faults of the counter. Empty: none.
  * @param highWater numbers of the ledger up to here may be in use
  * @param isFirst a row that is missing will be added
  */
@@ -38,10 +38,10 @@ export async function shapeProblems(
   binding: Counter,
   isFirst: boolean,
 ): Promise<string[]> {
-  const { place } = binding
-  const problems = isSequence(place)
-    ? await sequenceProblems(query, binding, place)
-    : await tableProblems(query, binding, place, isFirst)
+  const { location } = binding
+  const problems = isSequence(location)
+    ? await sequenceProblems(query, binding, location)
+    : await tableProblems(query, binding, location, isFirst)
   return [...problems, ...(await columnProblems(query, binding))]
 }
 
@@ -114,16 +114,16 @@ async function highestOf(
 }
 
 /** Where the highest id stands beside the block that was taken last and the one that comes next. */
-type Place = 'before the last block' | 'in the last block' | 'in the next block or above'
+type Position = 'before the last block' | 'in the last block' | 'in the next block or above'
 
-function placeOf(blocks: Blocks, next: bigint, highest: bigint): Place {
+function positionOf(blocks: Blocks, next: bigint, highest: bigint): Position {
   const { factor, shift, step } = blocks
   if (highest >= next * factor + shift) return 'in the next block or above'
   return highest < firstOf(blocks, next - step) ? 'before the last block' : 'in the last block'
 }
 
 /**
- * What is wrong with a binding by the ids of its table. Nothing, where no table is named.
+ * The faults of a binding by the ids of its table. None, where no table is named.
  * @param highWater up to here the ledger has granted numbers; 0: nothing was ever taken from the
  * counter
  */
@@ -137,9 +137,9 @@ export async function idProblems(
   const found = await highestIn(query, ids, sentinels)
   if (found === undefined) return []
   const next = await nextValue(query, binding)
-  const place = placeOf(blocks, next, found.id)
+  const position = positionOf(blocks, next, found.id)
   const highest = `The highest id in ${nameOfColumn(found.column)} is ${found.id}. `
-  if (place === 'in the next block or above')
+  if (position === 'in the next block or above')
     return [
       `${highest}With ${strategy} and ${size}, ${nameOf(binding)} gives ${firstOf(blocks, next)} ` +
         'next: ids would come twice. Correct strategy or size here, as the back end has them. If ' +
@@ -148,9 +148,9 @@ export async function idProblems(
         `["${found.id}"].`,
     ]
   // Later, blocks that devices hold are without rows, too.
-  if (highWater > 0 || place === 'in the last block') return []
+  if (highWater > 0 || position === 'in the last block') return []
   const fitting = alternativesTo(binding).filter(
-    (other) => placeOf(other.blocks, next, found.id) === 'in the last block',
+    (other) => positionOf(other.blocks, next, found.id) === 'in the last block',
   )
   if (fitting.length === 0) return []
   return [
@@ -167,9 +167,9 @@ export interface Alternative {
 }
 
 /** The same ORM's ways to count by such a counter, which stand for other ids. */
-export function alternativesTo({ strategy, blocks, place, first }: Counter): Alternative[] {
+export function alternativesTo({ strategy, blocks, location, first }: Counter): Alternative[] {
   const [orm] = strategy.split('-')
-  const kind = isSequence(place) ? 'sequence' : 'row'
+  const kind = isSequence(location) ? 'sequence' : 'row'
   return (Object.keys(STRATEGIES) as StrategyName[]).flatMap((name) => {
     const other = STRATEGIES[name]
     // An older version's block nearly always holds the id, too.

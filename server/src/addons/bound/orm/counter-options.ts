@@ -1,7 +1,7 @@
 /**
  * The options of a collection whose numbers come from the counter of a back end's ORM: where the
- * counter is, and what its values mean. Guarantees that options which pass are complete and fit
- * their strategy. Whether the database agrees is found out by `checks.ts`.
+ * counter is, and the meaning of its values. Guarantees that options which pass are complete and
+ * fit their strategy. Whether the database agrees is found out by `checks.ts`.
  */
 import { z } from 'zod'
 import type { CollectionKey } from '../../../ledger/ledger.js'
@@ -42,7 +42,7 @@ export interface CounterOptions {
   blockSize?: number | undefined
   /** The ORM's `max_lo`, or Marten's `MaxLo`. */
   maxLo?: number | undefined
-  /** What the counter starts with. Default 1. */
+  /** The first value of the counter. Default 1. */
   initialValue?: number | undefined
   /** Of `hibernate-table`. Default `pooled`. */
   optimizer?:
@@ -59,9 +59,9 @@ export interface CounterOptions {
   maxId: 'int2' | 'int4' | 'int8' | number
   /**
    * The columns of the back end's tables that have the ids, like `orders.id`: whole numbers, each
-   * with an index. A sequence may serve several tables: then name the column of each. What is in
-   * them is granted to nobody, and a strategy that contradicts them is refused. `false` says that
-   * nobody can look: then nobody notices a wrong strategy either.
+   * with an index. A sequence may serve several tables: then name the column of each. An id that is
+   * there is granted to nobody, and a strategy that contradicts the ids is refused. `false` says
+   * that nobody can look: then nobody notices a wrong strategy either.
    */
   ids: string | readonly string[] | false
   /**
@@ -80,20 +80,20 @@ export interface CounterOptions {
 /** A table or sequence as SQL has it, with its schema: `public."Orders"`. */
 export type Relation = string & { readonly isRelation: true }
 
-export interface SequencePlace<Name = string> {
+export interface SequenceLocation<Name = string> {
   sequence: Name
 }
 
-export interface TablePlace<Name = string> {
+export interface TableLocation<Name = string> {
   table: Name
   column: string
   /** Which row: column and value. */
   where: Readonly<Record<string, string | number>>
-  /** The next value is what is stored, plus this. */
+  /** The next value is the stored one, plus this. */
   ahead: bigint
-  /** What a first row stores. Undefined: only the ORM's schema tool makes it. */
+  /** The value of a first row. Undefined: only the ORM's schema tool makes it. */
   start: bigint | undefined
-  /** The setting with the row's key, and what the ORM calls its rows by. */
+  /** The setting with the row's key, and the ORM's name for such keys. */
   key: Pick<SegmentTable, 'setting' | 'keyIs'> | undefined
   fixed: Readonly<Record<string, bigint>>
 }
@@ -106,16 +106,16 @@ export interface IdColumn<Name = string> {
 
 /** As configured; a `Counter` once the tables and sequences were found. */
 export interface Binding<Name = string> {
-  /** What is bound. */
+  /** The bound collection. */
   key: CollectionKey
   strategy: StrategyName
   system: string
-  place: SequencePlace<Name> | TablePlace<Name>
+  location: SequenceLocation<Name> | TableLocation<Name>
   blocks: Blocks
   /** As configured, for messages: `blockSize 10`. */
   size: string
   maxId: bigint
-  /** What the counter starts with. Undefined: the strategy does not depend on it. */
+  /** The first value of the counter. Undefined: the strategy does not depend on it. */
   first: bigint | undefined
   fetchesTwice: boolean
   yields: boolean
@@ -129,8 +129,8 @@ export interface Binding<Name = string> {
 export type Counter = Binding<Relation>
 
 export const isSequence = <Name>(
-  place: SequencePlace<Name> | TablePlace<Name>,
-): place is SequencePlace<Name> => 'sequence' in place
+  location: SequenceLocation<Name> | TableLocation<Name>,
+): location is SequenceLocation<Name> => 'sequence' in location
 
 const MAX_IDS = { int2: 32_767, int4: 2_147_483_647, int8: MAX_NUMBER } as const
 
@@ -210,10 +210,10 @@ export const counterSettings = z.strictObject({
 } satisfies Checks<CounterOptions>)
 
 type CounterSettings = z.output<typeof counterSettings>
-/** A setting, and what is wrong with it. */
+/** A setting, and its fault. */
 export type Problem = [setting: string, message: string]
 
-/** @returns the binding, or what is wrong with the settings */
+/** @returns the binding, or the faults of the settings */
 export function toBinding(key: CollectionKey, settings: CounterSettings): Binding | Problem[] {
   const strategy: Strategy = withOptimizer(STRATEGIES[settings.strategy as StrategyName], settings)
   const problems = [...misplaced(strategy, settings), ...missing(strategy, settings)]
@@ -224,7 +224,7 @@ export function toBinding(key: CollectionKey, settings: CounterSettings): Bindin
     key,
     strategy: settings.strategy as StrategyName,
     system: strategy.system,
-    place: placeOf(strategy, settings, first),
+    location: locationOf(strategy, settings, first),
     blocks: strategy.blocks(BigInt(size ?? 1), first),
     size: size === undefined ? 'one id at a time' : `${strategy.size} ${size}`,
     maxId: BigInt(typeof settings.maxId === 'string' ? MAX_IDS[settings.maxId] : settings.maxId),
@@ -249,11 +249,11 @@ function withOptimizer(strategy: Strategy, { optimizer }: CounterSettings): Stra
     : strategy
 }
 
-function placeOf(
+function locationOf(
   { kinds, segments }: Strategy,
   settings: CounterSettings,
   first: bigint,
-): Binding['place'] {
+): Binding['location'] {
   if (settings.sequence !== undefined) return { sequence: settings.sequence }
   if (!segments || !kinds.includes('segment'))
     return {

@@ -10,8 +10,8 @@ import {
   type Counter,
   isSequence,
   type Relation,
-  type SequencePlace,
-  type TablePlace,
+  type SequenceLocation,
+  type TableLocation,
 } from './counter-options.js'
 import { literal, quoted } from './sql-text.js'
 
@@ -21,44 +21,44 @@ import { literal, quoted } from './sql-text.js'
  */
 const MAX_STEPS = 1_000_000n
 
-/** What raises the counter above every id in use, as it is typed. */
+/** The command that raises the counter above every id in use. */
 export function adoptCommand({ key, ids }: Binding): string {
   const from = ids.length > 0 ? '' : ' --from <table>.<column>'
   return `offline-hilo-server adopt ${key.database} ${key.collection}${from} --apply`
 }
 
-/** The value that the next take gets. Where a row is missing: what its first take will get. */
+/** The value that the next take gets. Where a row is missing: the value of its first take. */
 export async function nextValue(
   query: Query,
-  { place, blocks: { step } }: Counter,
+  { location, blocks: { step } }: Counter,
 ): Promise<bigint> {
-  if (isSequence(place)) {
+  if (isSequence(location)) {
     const [row] = await query<{ next: string }>(
-      `SELECT (${nextOf(step)})::text AS next FROM ${place.sequence}`,
+      `SELECT (${nextOf(step)})::text AS next FROM ${location.sequence}`,
     )
     return BigInt(row!.next)
   }
-  const rows = await readRows(query, place, '')
-  return (rows.length > 0 ? storedIn(place, rows) : place.start!) + place.ahead
+  const rows = await readRows(query, location, '')
+  return (rows.length > 0 ? storedIn(location, rows) : location.start!) + location.ahead
 }
 
 /** Is there a row? A sequence has one always. */
-export const hasRow = async (query: Query, { place }: Counter): Promise<boolean> =>
-  isSequence(place) || (await readRows(query, place, '')).length > 0
+export const hasRow = async (query: Query, { location }: Counter): Promise<boolean> =>
+  isSequence(location) || (await readRows(query, location, '')).length > 0
 
 /**
  * Moves the counter so that its next ids are above `floor`. Only up.
  * @throws CounterUnusable when this role may not
  */
 export async function raiseCounter(query: Query, binding: Counter, floor: number): Promise<void> {
-  const { place, blocks } = binding
+  const { location, blocks } = binding
   const target = valueAbove(blocks, BigInt(floor))
-  if (!isSequence(place)) {
-    const { text, parameters } = conditionOf(place, 2)
+  if (!isSequence(location)) {
+    const { text, parameters } = conditionOf(location, 2)
     await query(
-      `UPDATE ${place.table} SET ${quoted(place.column)} = $1 WHERE ` +
-        `${quoted(place.column)} < $1 AND ${text}`,
-      [String(target - place.ahead), ...parameters],
+      `UPDATE ${location.table} SET ${quoted(location.column)} = $1 WHERE ` +
+        `${quoted(location.column)} < $1 AND ${text}`,
+      [String(target - location.ahead), ...parameters],
     )
     return
   }
@@ -67,9 +67,9 @@ export async function raiseCounter(query: Query, binding: Counter, floor: number
     await query(
       `SELECT pg_catalog.count(pg_catalog.nextval($1))
        FROM pg_catalog.generate_series(1, $2::bigint)`,
-      [place.sequence, String(steps)],
+      [location.sequence, String(steps)],
     )
-  else await setSequence(query, place, blocks.step, target)
+  else await setSequence(query, location, blocks.step, target)
 }
 
 /**
@@ -77,42 +77,46 @@ export async function raiseCounter(query: Query, binding: Counter, floor: number
  * @param floor the ids of its first value are above it
  */
 export async function addFirstRow(query: Query, counter: Counter, floor: bigint): Promise<void> {
-  const { place } = counter
-  if (isSequence(place) || place.start === undefined || (await hasRow(query, counter))) return
+  const { location } = counter
+  if (isSequence(location) || location.start === undefined || (await hasRow(query, counter))) return
   // Others may make the row at the same time. Then the higher value counts.
   await query(raiseStatement(counter, firstValue(counter, floor)))
 }
 
-/** What the first take gets of a row that is made above `floor`. */
-export function firstValue({ place, blocks }: Counter, floor: bigint): bigint {
-  const { start = 0n, ahead } = place as TablePlace
+/** The value of the first take from a row that is made above `floor`. */
+export function firstValue({ location, blocks }: Counter, floor: bigint): bigint {
+  const { start = 0n, ahead } = location as TableLocation
   const above = valueAbove(blocks, floor)
   return floor > 0n && above > start + ahead ? above : start + ahead
 }
 
 /** One statement that raises the counter to `value` at least. It is printed for people. */
-export function raiseStatement({ place, blocks: { step } }: Counter, value: bigint): string {
-  if (isSequence(place))
+export function raiseStatement({ location, blocks: { step } }: Counter, value: bigint): string {
+  if (isSequence(location))
     return (
-      `SELECT pg_catalog.setval('${place.sequence.replaceAll("'", "''")}', greatest(${value}, ` +
-      `${nextOf(step)}), false) FROM ${place.sequence}`
+      `SELECT pg_catalog.setval('${location.sequence.replaceAll("'", "''")}', greatest(${value}, ` +
+      `${nextOf(step)}), false) FROM ${location.sequence}`
     )
-  const { table } = place
-  const column = quoted(place.column)
-  const stored = value - place.ahead
-  const conditions = Object.entries(place.where).map(
+  const { table } = location
+  const column = quoted(location.column)
+  const stored = value - location.ahead
+  const conditions = Object.entries(location.where).map(
     ([name, wanted]) => `${quoted(name)} = ${literal(wanted)}`,
   )
-  if (place.start === undefined)
+  if (location.start === undefined)
     return (
       `UPDATE ${table} SET ${column} = greatest(${column}, ${stored})` +
       (conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '')
     )
-  const columns = [...Object.keys(place.where), place.column, ...Object.keys(place.fixed)]
-  const values = [...Object.values(place.where).map(literal), stored, ...Object.values(place.fixed)]
+  const columns = [...Object.keys(location.where), location.column, ...Object.keys(location.fixed)]
+  const values = [
+    ...Object.values(location.where).map(literal),
+    stored,
+    ...Object.values(location.fixed),
+  ]
   return (
     `INSERT INTO ${table} AS t (${columns.map(quoted).join(', ')}) VALUES (${values.join(', ')}) ` +
-    `ON CONFLICT (${Object.keys(place.where).map(quoted).join(', ')}) DO UPDATE SET ` +
+    `ON CONFLICT (${Object.keys(location.where).map(quoted).join(', ')}) DO UPDATE SET ` +
     `${column} = greatest(t.${column}, excluded.${column})`
   )
 }
@@ -120,7 +124,7 @@ export function raiseStatement({ place, blocks: { step } }: Counter, value: bigi
 /** Locks the sequence until the transaction ends. Only its owner may do that. */
 export async function lockSequence(
   query: Query,
-  { sequence }: SequencePlace<Relation>,
+  { sequence }: SequenceLocation<Relation>,
 ): Promise<void> {
   // The checks ask for NO CYCLE anyway. This statement also keeps nextval waiting, which no other
   // lock on a sequence does.
@@ -128,21 +132,21 @@ export async function lockSequence(
 }
 
 /** How messages name the counter. */
-export function nameOf({ place }: Binding): string {
-  if (isSequence(place)) return `sequence ${place.sequence}`
-  const conditions = Object.entries(place.where).map(
+export function nameOf({ location }: Binding): string {
+  if (isSequence(location)) return `sequence ${location.sequence}`
+  const conditions = Object.entries(location.where).map(
     ([column, value]) => `${column} = ${literal(value)}`,
   )
   const where = conditions.length > 0 ? ` where ${conditions.join(' and ')}` : ''
-  return `${place.table}.${place.column}${where}`
+  return `${location.table}.${location.column}${where}`
 }
 
-/** What the ledger remembers of a binding. */
+/** A binding as the ledger remembers it. */
 export const descriptionOf = (binding: Binding): string =>
   `${binding.strategy} on ${nameOf(binding)} with ${binding.size}`
 
 export function conditionOf(
-  { where }: TablePlace,
+  { where }: TableLocation,
   firstParameter: number,
 ): { text: string; parameters: (string | number)[] } {
   const columns = Object.keys(where).map((name, i) => `${quoted(name)} = $${firstParameter + i}`)
@@ -154,26 +158,26 @@ export function conditionOf(
 
 async function setSequence(
   query: Query,
-  place: SequencePlace<Relation>,
+  location: SequenceLocation<Relation>,
   step: bigint,
   value: bigint,
 ): Promise<void> {
   const [role] = await query<{ owns: boolean; name: string }>(
     `SELECT pg_catalog.pg_has_role(relowner, 'USAGE') AS owns, current_user AS name
      FROM pg_catalog.pg_class WHERE oid = $1::pg_catalog.regclass`,
-    [place.sequence],
+    [location.sequence],
   )
   if (!role!.owns)
     throw new CounterUnusable(
-      `sequence ${place.sequence} is more than ${MAX_STEPS} takes below ${value}, and only its ` +
-        `owner can set it safely; role ${role!.name} is not its owner. ` +
+      `sequence ${location.sequence} is more than ${MAX_STEPS} takes below ${value}, and only ` +
+        `its owner can set it safely; role ${role!.name} is not its owner. ` +
         'Run the command with a --database-url of the owner.',
     )
-  await lockSequence(query, place)
+  await lockSequence(query, location)
   await query(
     `SELECT pg_catalog.setval($1, greatest($2::bigint, ${nextOf(step)}), false) FROM ` +
-      `${place.sequence}`,
-    [place.sequence, String(value)],
+      `${location.sequence}`,
+    [location.sequence, String(value)],
   )
 }
 
@@ -183,24 +187,27 @@ export const nextOf = (step: bigint): string =>
 
 export const readRows = (
   query: Query,
-  place: TablePlace<Relation>,
+  location: TableLocation<Relation>,
   lock: string,
 ): Promise<{ stored: string | null }[]> => {
-  const { text, parameters } = conditionOf(place, 1)
+  const { text, parameters } = conditionOf(location, 1)
   return query(
-    `SELECT ${quoted(place.column)}::text AS stored FROM ${place.table} WHERE ` +
+    `SELECT ${quoted(location.column)}::text AS stored FROM ${location.table} WHERE ` +
       `${text} LIMIT 2 ${lock}`,
     parameters,
   )
 }
 
-export function storedIn(place: TablePlace, rows: readonly { stored: string | null }[]): bigint {
+export function storedIn(
+  location: TableLocation,
+  rows: readonly { stored: string | null }[],
+): bigint {
   const [row] = rows
   if (rows.length !== 1 || !row?.stored || !isWhole(row.stored)) {
     const found =
       rows.length === 0 ? 'no row' : rows.length > 1 ? 'several rows' : (row?.stored ?? 'no value')
     throw new CounterUnusable(
-      `${place.table} has ${found} where the counter ${place.column} should be.`,
+      `${location.table} has ${found} where the counter ${location.column} should be.`,
     )
   }
   return BigInt(row.stored)

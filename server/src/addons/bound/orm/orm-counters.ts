@@ -15,7 +15,7 @@ import type { CollectionKey } from '../../../ledger/ledger.js'
 import { above, type Span } from '../../../ledger/number-line.js'
 import { putSetting } from '../../../sql/meta.js'
 import { readSpans, writeSpans } from '../../../sql/tables.js'
-import { Pacer } from '../../upstream/refill.js'
+import { Pacer } from '../../upstream/authority.js'
 import type { Tell } from '../cautions.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
@@ -124,7 +124,7 @@ function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): 
   }
 }
 
-/** What an operator hears of numbers that are in use although nobody was granted them. */
+/** A warning for an operator: numbers are in use although nobody was granted them. */
 const usedText = (binding: Counter, { low, high, id, column }: UsedRange, fate: string): string =>
   `${bindingKey(binding.key)}: ${column} has ${id} already, so ${low} to ${high} ${fate}. They ` +
   `came from ${nameOf(binding)} as if they were free. Find out who made that row. If the back ` +
@@ -141,7 +141,7 @@ async function lastIdOf(query: Query, binding: Counter): Promise<number> {
 const hasIdsAbove = ({ blocks, maxId }: Binding, floor: number): boolean =>
   valueAbove(blocks, BigInt(floor)) <= lastValue(blocks, maxId)
 
-/** What is wrong with a counter, by the database and by how far the ledger has come. */
+/** The faults of a counter, by the database and by how far the ledger has come. */
 async function counterProblems(
   query: Query,
   ledger: string | undefined,
@@ -172,7 +172,7 @@ export async function highWaterOf(
 
 /**
  * Nothing up to `id` is granted any more: rows with such ids may have come from another counter.
- * What of it was in stock is a gap.
+ * Such numbers in stock are a gap.
  */
 export async function forgetStock(
   query: Query,
@@ -201,14 +201,14 @@ export async function forgetStock(
 interface Examined {
   /** Those whose counters were found. */
   bindings: Bindings<Relation>
-  /** By what the ledger remembers and what the database says. */
+  /** By the ledger's memory and by the database. */
   problems: string[]
 }
 
 /**
- * Finds the counters, and what is wrong with them. All are looked at, also when one fails.
+ * Finds the counters, and their faults. All are looked at, also when one fails.
  * @param isFirst rows that are missing will be added
- * @param prepare what is done before a counter is looked for
+ * @param prepare runs before a counter is looked for
  */
 export async function examine(
   query: Query,
@@ -260,8 +260,8 @@ function disagreements(bindings: Bindings<Relation>): string[] {
   })
 }
 
-const meaningOf = ({ blocks, place }: Counter): string =>
-  [...Object.values(blocks), isSequence(place) ? 0 : place.ahead].join()
+const meaningOf = ({ blocks, location }: Counter): string =>
+  [...Object.values(blocks), isSequence(location) ? 0 : location.ahead].join()
 
 /** Above it nobody has an id: neither the back end's tables nor the ledger. */
 export async function floorOf(
@@ -279,7 +279,7 @@ const endProblems = ({ blocks, maxId }: Counter, floor: bigint): string[] =>
     ? []
     : [`No block is left above ${floor}: the id column ends at ${maxId} (maxId).`]
 
-/** What is wrong with a counter at the start, also by the highest id in the tables. */
+/** The faults of a counter at the start, also by the highest id in the tables. */
 async function startProblems(
   query: Query,
   ledger: string | undefined,
@@ -304,7 +304,7 @@ const countersIn = (bindings: Bindings<Relation>) =>
     bound.authority === 'counter' ? [[name, bound] as const] : [],
   )
 
-/** What an operator hears at the start. */
+/** A warning for an operator at the start. */
 const unprovenText = (counter: Counter): string =>
   `nobody has seen that ${counter.system} makes its ids as configured. ` +
   (counter.ids.length === 0
@@ -334,7 +334,7 @@ export interface Started {
 /**
  * The ledger begins to use these bindings, and remembers them.
  * @param isFirst makes the rows that are missing
- * @param tell hears what to look at from now on
+ * @param tell gets each later warning
  * @throws Error with every problem
  */
 export async function startBindings(
@@ -388,11 +388,11 @@ export async function rememberBinding(query: Query, ledger: string, bound: Bound
 async function createTextbookTable(
   database: SqlDatabase,
   { ledger, path }: Schemas,
-  { place, strategy }: Binding,
+  { location, strategy }: Binding,
 ): Promise<void> {
-  if (strategy !== 'textbook' || isSequence(place)) return
+  if (strategy !== 'textbook' || isSequence(location)) return
   const { table } = STRATEGIES.textbook.segments!
-  if (place.table !== table || (await findRelation(database.query, path, table))) return
+  if (location.table !== table || (await findRelation(database.query, path, table))) return
   await database.createMissing(
     `${ledger}.${table}`,
     `CREATE TABLE ${ledger}.${table} (name text PRIMARY KEY, next_hi bigint NOT NULL)`,

@@ -7,7 +7,7 @@
  */
 import { type Blocks, firstOf } from './blocks.js'
 
-/** What is there while nothing is under way. */
+/** The counter and the ids while nothing is under way. */
 export interface Look {
   /** The value that the next take gets. */
   next: bigint
@@ -40,7 +40,7 @@ export const isProved = ({ right, early }: Seen): boolean =>
 export const isContradicted = ({ wrong, early }: Seen): boolean =>
   wrong.length >= BLOCKS_NEEDED || early !== undefined
 
-/** @param first what was there before */
+/** @param first the look before */
 export function watch(blocks: Blocks, first: Look): (look: Look) => Seen {
   const known = new Set(first.ids)
   let { next } = first

@@ -1,7 +1,7 @@
 /**
  * Finds the tables and sequences that a configuration names. Guarantees that each is found once,
- * when the process starts, and has the same schema in every statement from then on: what another
- * schema of the path gets later is another counter.
+ * when the process starts, and has the same schema in every statement from then on: a table that
+ * another schema of the path gets later is another counter.
  */
 import type { Query } from '../../../ledger/counter-port.js'
 import { CounterUnusable } from '../../../ledger/errors.js'
@@ -77,12 +77,12 @@ export async function findCounter(
   path: readonly string[],
   binding: Binding,
 ): Promise<Counter> {
-  const { place, ids } = binding
+  const { location, ids } = binding
   return {
     ...binding,
-    place: isSequence(place)
-      ? { sequence: await mustFind(query, path, 'sequence', place.sequence) }
-      : { ...place, table: await mustFind(query, path, 'table', place.table) },
+    location: isSequence(location)
+      ? { sequence: await mustFind(query, path, 'sequence', location.sequence) }
+      : { ...location, table: await mustFind(query, path, 'table', location.table) },
     ids: await findColumns(query, path, ids),
   }
 }

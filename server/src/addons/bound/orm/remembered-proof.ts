@@ -1,6 +1,6 @@
 /**
- * What the ledger remembers of a proof, beside the binding that it proves. Guarantees that a proof
- * of another binding proves nothing, and that an unproved one is refused before its first block is
+ * A proof as the ledger remembers it, beside the binding that it proves. Guarantees that a proof of
+ * another binding proves nothing, and that an unproved one is refused before its first block is
  * taken, if the back end has made ids already.
  */
 import { bindingKey } from '../../../ledger/collections.js'
@@ -28,7 +28,7 @@ export const proveCommand = ({ key }: Counter): string =>
 export const rememberProof = (query: Query, ledger: string, counter: Counter): Promise<unknown> =>
   query(putSetting(ledger), [PROOF_PREFIX + bindingKey(counter.key), proofOf(counter)])
 
-/** The binding was changed: what was proved before is no proof of it. */
+/** The binding was changed: an earlier proof is no proof of it. */
 export const forgetProof = (query: Query, ledger: string, key: CollectionKey): Promise<unknown> =>
   query(putSetting(ledger), [PROOF_PREFIX + bindingKey(key), OUTDATED])
 
@@ -54,7 +54,7 @@ export const isProven = async (
 ): Promise<boolean> => (await readProof(query, ledger, counter)) === proofOf(counter)
 
 /**
- * What is wrong with a binding that nobody has proved.
+ * The faults of a binding that nobody has proved.
  * @param highWater 0: no block was taken yet
  */
 export async function unprovenProblems(

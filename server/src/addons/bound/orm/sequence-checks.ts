@@ -1,7 +1,7 @@
-/** Compares a sequence with the configuration of its collection, and says what is wrong. */
+/** Compares a sequence with the configuration of its collection, and reports each fault. */
 import type { Query } from '../../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
-import type { Counter, Relation, SequencePlace } from './counter-options.js'
+import type { Counter, Relation, SequenceLocation } from './counter-options.js'
 import { adoptCommand } from './counter-statements.js'
 import { quoted } from './sql-text.js'
 
@@ -21,7 +21,7 @@ interface SequenceFacts {
 export async function sequenceProblems(
   query: Query,
   binding: Counter,
-  place: SequencePlace<Relation>,
+  location: SequenceLocation<Relation>,
 ): Promise<string[]> {
   const [found] = await query<SequenceFacts>(
     `SELECT c.relkind AS kind, c.relpersistence AS persistence,
@@ -31,11 +31,11 @@ export async function sequenceProblems(
        pg_catalog.has_sequence_privilege(seqrelid, 'SELECT') AS reads
      FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_sequence ON seqrelid = c.oid
      WHERE c.oid = pg_catalog.to_regclass($1)`,
-    [place.sequence],
+    [location.sequence],
   )
-  if (found?.kind !== 'S') return [wrongText('sequence', place.sequence, found !== undefined)]
+  if (found?.kind !== 'S') return [wrongText('sequence', location.sequence, found !== undefined)]
   const { blocks, strategy, size, first, system } = binding
-  const name = place.sequence
+  const name = location.sequence
   const problems: string[] = []
   if (!found.takes || !found.reads)
     problems.push(
@@ -81,7 +81,7 @@ export async function sequenceProblems(
   return problems
 }
 
-/** Of what was found when the process started. */
+/** Of a relation that was found when the process started. */
 export const wrongText = (kind: 'sequence' | 'table', name: Relation, isThere: boolean): string =>
   isThere
     ? `${name} is no ${kind}. Correct the configuration.`

@@ -1,7 +1,7 @@
 /**
  * The strategies by which ORMs count blocks of ids, as one table: where the counter may be, which
- * setting tells a block's size, and which ids a value stands for. Everybody who takes from a
- * counter has to use the same one.
+ * setting tells a block's size, and which ids a value stands for. All users of a counter have to
+ * use the same one.
  */
 import { additive, type Blocks, multiplicative } from './blocks.js'
 
@@ -15,14 +15,14 @@ type CounterKind = 'sequence' | 'row' | 'segment'
 export interface SegmentTable {
   /** The setting that holds the key. */
   setting: 'segment' | 'entity'
-  /** What the ORM calls its rows by. */
+  /** The ORM's name for the keys of its rows. */
   keyIs: string
   table: string
   keyColumn: string
   column: string
-  /** The next value is what is stored, plus this. */
+  /** The next value is the stored one, plus this. */
   ahead: bigint
-  /** What is stored before the first value is taken. */
+  /** The stored value before the first one is taken. */
   start(first: bigint): bigint
   /** Other columns that must have this value, or the strategy would count otherwise. */
   fixed?: Readonly<Record<string, bigint>>
@@ -33,10 +33,10 @@ interface Optimizer {
   size?: 'blockSize' | 'maxLo'
   /**
    * @param size that setting
-   * @param first what the counter starts with
+   * @param first the first value of the counter
    */
   blocks(size: bigint, first: bigint): Blocks
-  /** Ids depend on what the counter starts with: `initialValue` is a setting. */
+  /** Ids depend on the first value of the counter: `initialValue` is a setting. */
   hasFirst?: true
   /**
    * When the ORM takes from a new counter for the first time, it fetches two values and uses all
@@ -73,7 +73,7 @@ const legacyHilo: Optimizer = {
   blocks: (maxLo) => multiplicative(maxLo + 1n, 0n, 1n),
 }
 
-/** What Hibernate's enhanced generators count with, wherever the counter is. */
+/** The optimizers of Hibernate's enhanced generators, wherever the counter is. */
 export const OPTIMIZERS: Readonly<Record<string, Optimizer>> = {
   pooled,
   'pooled-lo': pooledLo,
@@ -99,7 +99,7 @@ const hibernateTable = {
   start: (first) => first - 1n,
 } as const satisfies SegmentTable
 
-/** What the setting `strategy` may be. */
+/** The values of the setting `strategy`. */
 export type StrategyName =
   | 'sequence'
   | 'efcore'

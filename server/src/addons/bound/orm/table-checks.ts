@@ -1,10 +1,10 @@
 /**
- * Compares a counter in a table, its columns and its row, with the configuration, and says what is
- * wrong.
+ * Compares a counter in a table, its columns and its row, with the configuration, and reports each
+ * fault.
  */
 import type { Query } from '../../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
-import type { Counter, Relation, TablePlace } from './counter-options.js'
+import type { Counter, Relation, TableLocation } from './counter-options.js'
 import { conditionOf, isWhole, nameOf } from './counter-statements.js'
 import { TYPE_MAX } from './id-columns.js'
 import { wrongText } from './sequence-checks.js'
@@ -31,10 +31,10 @@ const EXACT_TYPES = [...Object.keys(TYPE_MAX), 'numeric']
 export async function tableProblems(
   query: Query,
   binding: Counter,
-  place: TablePlace<Relation>,
+  location: TableLocation<Relation>,
   isFirst: boolean,
 ): Promise<string[]> {
-  const { table, column, where, start, fixed } = place
+  const { table, column, where, start, fixed } = location
   const names = [column, ...Object.keys(where), ...Object.keys(fixed)]
   const found = await columnFacts(query, table, names)
   const [counter] = found
@@ -64,7 +64,7 @@ export async function tableProblems(
       `${table}.${column} is ${counter.type}, which does not count exactly. Name the column ` +
         'of the counter.',
     )
-  const end = lastValue(binding.blocks, binding.maxId) - place.ahead
+  const end = lastValue(binding.blocks, binding.maxId) - location.ahead
   const typeMax = counter.digits === null ? TYPE_MAX[counter.type!] : 10n ** BigInt(counter.digits)
   if (typeMax !== undefined && typeMax < end - binding.blocks.step)
     problems.push(
@@ -75,7 +75,7 @@ export async function tableProblems(
     problems.push(
       `Table ${table} is UNLOGGED: a crash empties it. ALTER TABLE ${table} SET LOGGED.`,
     )
-  if (start !== undefined && !(await isUnique(query, place))) {
+  if (start !== undefined && !(await isUnique(query, location))) {
     const keys = Object.keys(where)
     problems.push(
       `Table ${table} may have several rows per ${keys.join(', ')}: it has no primary key or ` +
@@ -84,7 +84,7 @@ export async function tableProblems(
         `ALTER TABLE ${table} ADD PRIMARY KEY (${keys.map(quoted).join(', ')}).`,
     )
   }
-  return [...problems, ...(await rowProblems(query, binding, place, isFirst))]
+  return [...problems, ...(await rowProblems(query, binding, location, isFirst))]
 }
 
 /** In the order of the names. Empty: there is no such table. */
@@ -113,36 +113,36 @@ const columnFacts = (
 async function rowProblems(
   query: Query,
   binding: Counter,
-  place: TablePlace<Relation>,
+  location: TableLocation<Relation>,
   isFirst: boolean,
 ): Promise<string[]> {
-  const { text, parameters } = conditionOf(place, 1)
-  const columns = [place.column, ...Object.keys(place.fixed)]
+  const { text, parameters } = conditionOf(location, 1)
+  const columns = [location.column, ...Object.keys(location.fixed)]
     .map((name) => `${quoted(name)}::text AS ${quoted(name)}`)
     .join(', ')
   const rows = await query<Record<string, string | null>>(
-    `SELECT ${columns} FROM ${place.table} WHERE ${text} LIMIT 2`,
+    `SELECT ${columns} FROM ${location.table} WHERE ${text} LIMIT 2`,
     parameters,
   )
   const name = nameOf(binding)
   const [row] = rows
   if (!row)
-    return isFirst && place.start !== undefined
-      ? firstRowProblems(query, binding, place)
-      : [await missingRowText(query, binding, place)]
+    return isFirst && location.start !== undefined
+      ? firstRowProblems(query, binding, location)
+      : [await missingRowText(query, binding, location)]
   if (rows.length > 1)
     return [
       `There are several rows for ${name}: nobody can tell which one counts. Give a \`where\` ` +
         'that matches one, or delete the others.',
     ]
-  const stored = row[place.column]
+  const stored = row[location.column]
   if (stored == null) return [`${name} is NULL. Set it above every id in use.`]
   if (!isWhole(stored))
     return [
       `${name} is ${stored}, and a counter is a whole number. Name the column of the counter, or ` +
         'make it a bigint.',
     ]
-  return Object.entries(place.fixed)
+  return Object.entries(location.fixed)
     .filter(([column, wanted]) => row[column] !== String(wanted))
     .map(
       ([column, wanted]) =>
@@ -156,7 +156,7 @@ async function rowProblems(
 async function firstRowProblems(
   query: Query,
   binding: Counter,
-  { table, column, where, fixed }: TablePlace<Relation>,
+  { table, column, where, fixed }: TableLocation<Relation>,
 ): Promise<string[]> {
   const known = [column, ...Object.keys(where), ...Object.keys(fixed)]
   const others = await query<{ name: string }>(
@@ -176,7 +176,7 @@ async function firstRowProblems(
 async function missingRowText(
   query: Query,
   binding: Counter,
-  { table, where, key }: TablePlace<Relation>,
+  { table, where, key }: TableLocation<Relation>,
 ): Promise<string> {
   const columns = Object.keys(where)
   const rows =
@@ -207,7 +207,7 @@ async function missingRowText(
 }
 
 /** Is there a unique index on exactly these columns, for all rows? */
-async function isUnique(query: Query, { table, where }: TablePlace<Relation>): Promise<boolean> {
+async function isUnique(query: Query, { table, where }: TableLocation<Relation>): Promise<boolean> {
   const rows = await query<{ columns: string[] }>(
     `SELECT pg_catalog.array_agg(a.attname::text) AS columns FROM pg_catalog.pg_index i
        JOIN pg_catalog.pg_attribute a

@@ -1,8 +1,8 @@
 /**
  * Takes blocks from an ORM's counter. Guarantees that the counter moves by whole blocks, never past
- * what the id column can store, that nobody else gets a value that was taken here, and that no id
- * comes which a table of the back end has already. A sequence does not roll back: a transaction
- * that fails leaves a gap.
+ * the end of the id column, that nobody else gets a value that was taken here, and that no id comes
+ * which a table of the back end has already. A sequence does not roll back: a transaction that
+ * fails leaves a gap.
  */
 import type { Query } from '../../../ledger/counter-port.js'
 import { CounterUnusable } from '../../../ledger/errors.js'
@@ -13,8 +13,8 @@ import {
   type Counter,
   isSequence,
   type Relation,
-  type SequencePlace,
-  type TablePlace,
+  type SequenceLocation,
+  type TableLocation,
 } from './counter-options.js'
 import {
   adoptCommand,
@@ -50,14 +50,14 @@ export async function takeBlocks(
   ids: number,
   floor: number,
 ): Promise<Taken> {
-  const { place } = binding
+  const { location } = binding
   const fresh: Span[] = []
   const used: UsedRange[] = []
   let wanted = blocks
   for (let passes = 0; ; ) {
-    const values = isSequence(place)
-      ? await takeFromSequence(query, binding, place, BigInt(wanted))
-      : await takeFromTable(query, binding, place, BigInt(wanted))
+    const values = isSequence(location)
+      ? await takeFromSequence(query, binding, location, BigInt(wanted))
+      : await takeFromTable(query, binding, location, BigInt(wanted))
     const taken = values.flatMap((value) => idsOf(binding.blocks, value) ?? [])
     refuseBackwards(binding, toSpans(taken), floor)
     // guard: H20 ids that are in the table already are not granted
@@ -103,21 +103,21 @@ async function usedBlocks(
 async function takeFromSequence(
   query: Query,
   { blocks, maxId }: Counter,
-  place: SequencePlace<Relation>,
+  location: SequenceLocation<Relation>,
   count: bigint,
 ): Promise<bigint[]> {
   const end = lastValue(blocks, maxId)
   const rows = await query<{ value: string; increment: string }>(
-    `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next FROM ${place.sequence})
+    `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next FROM ${location.sequence})
      SELECT pg_catalog.nextval($1)::text AS value, seqincrement::text AS increment
      FROM counter, pg_catalog.pg_sequence,
        pg_catalog.generate_series(1, least($2::bigint, ($3::bigint - next) / ${blocks.step} + 1))
      WHERE next <= $3::bigint AND seqrelid = $1::pg_catalog.regclass`,
-    [place.sequence, String(count), String(end)],
+    [location.sequence, String(count), String(end)],
   )
   if (rows.some(({ increment }) => BigInt(increment) !== blocks.step))
     throw new CounterUnusable(
-      `Sequence ${place.sequence} moves by ${rows[0]!.increment} now, and moved by ` +
+      `Sequence ${location.sequence} moves by ${rows[0]!.increment} now, and moved by ` +
         `${blocks.step} before. Nothing was granted.`,
     )
   return rows.map(({ value }) => BigInt(value)).filter((value) => value <= end)
@@ -126,28 +126,29 @@ async function takeFromSequence(
 async function takeFromTable(
   query: Query,
   { blocks, maxId }: Counter,
-  place: TablePlace<Relation>,
+  location: TableLocation<Relation>,
   count: bigint,
 ): Promise<bigint[]> {
-  const next = storedIn(place, await readRows(query, place, 'FOR UPDATE')) + place.ahead
+  const next = storedIn(location, await readRows(query, location, 'FOR UPDATE')) + location.ahead
   const end = lastValue(blocks, maxId)
   const values: bigint[] = []
   for (let value = next; values.length < count && value <= end; value += blocks.step)
     values.push(value)
   if (values.length === 0) return []
-  const { text, parameters } = conditionOf(place, 2)
-  const column = quoted(place.column)
-  const moved = String(next - place.ahead + BigInt(values.length) * blocks.step)
+  const { text, parameters } = conditionOf(location, 2)
+  const column = quoted(location.column)
+  const moved = String(next - location.ahead + BigInt(values.length) * blocks.step)
   const [row] = await query<{ stored: string }>(
-    `UPDATE ${place.table} SET ${column} = $1 WHERE ${text} RETURNING ${column}::text
+    `UPDATE ${location.table} SET ${column} = $1 WHERE ${text} RETURNING ${column}::text
      AS stored`,
     [moved, ...parameters],
   )
   // guard: H20 a counter in a table gives nothing unless it moves
   if (row?.stored !== moved)
     throw new CounterUnusable(
-      `${place.table}.${place.column} was to become ${moved}, and is ${row?.stored ?? 'not'} ` +
-        'after the update: a trigger of the table is in the way. Nothing was granted.',
+      `${location.table}.${location.column} was to become ${moved}, and is ` +
+        `${row?.stored ?? 'not'} after the update: a trigger of the table is in the way. Nothing ` +
+        'was granted.',
     )
   return values
 }

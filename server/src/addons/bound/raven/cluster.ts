@@ -13,7 +13,7 @@ import { readGrant } from '../../../../../src/source/raven.js'
 import { CounterUnusable, UpstreamUnavailable } from '../../../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../../../ledger/ledger.js'
 import { publicUrl } from '../../../ledger/options.js'
-import { upstreamFailure } from '../../upstream/refill.js'
+import { upstreamFailure } from '../../upstream/authority.js'
 import { parsed, readTls, send } from '../../upstream/request.js'
 import type { RavenAddress } from './options.js'
 

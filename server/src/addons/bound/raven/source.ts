@@ -6,7 +6,7 @@
 import { MAX_DOUBLED_CAPACITY } from '../../../../../src/core/wire.js'
 import { UpstreamUnavailable } from '../../../ledger/errors.js'
 import type { CollectionKey, Ledger } from '../../../ledger/ledger.js'
-import { type BoundSource, Pacer } from '../../upstream/refill.js'
+import { type BoundSource, Pacer } from '../../upstream/authority.js'
 import { openRaven } from './cluster.js'
 import type { RavenAddress } from './options.js'
 
@@ -36,7 +36,7 @@ export async function ravenSource(
       return [{ database, collection, ...range }]
     },
 
-    /** Gives back what is free at the end of the newest ranges. */
+    /** Gives back the free numbers at the end of the newest ranges. */
     async close() {
       for (const [node, end] of ends) {
         if (!(await cluster.knows(node))) continue

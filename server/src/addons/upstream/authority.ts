@@ -1,7 +1,8 @@
 /**
- * Numbers that come from elsewhere: what the ledger is short of is taken there, and the claims are
- * made once more. Guarantees that a source which fails costs nothing of what others have given, and
- * fails no claim that shares the commit and may have its numbers.
+ * Claims numbers from another authority when the ledger is short of them, and makes its claims once
+ * more. A new kind of authority is a new {@link BoundSource}. Guarantees that a source which fails
+ * costs nothing of the numbers that others gave, and fails no claim that shares the commit and may
+ * have its numbers.
  */
 import type { Failure } from '../../../../src/core/errors.js'
 import { nextStep } from '../../../../src/core/failures.js'
@@ -30,12 +31,12 @@ export type Take = (
 export interface BoundSource {
   /** As `Take`, of this collection. */
   take(short: readonly ClaimRequest[], max: number): Promise<readonly UpstreamRange[]>
-  /** Gives back what it can. The ledger is still open. */
+  /** Gives back as many numbers as it can. The ledger is still open. */
   close(): Promise<void>
 }
 
-/** @throws what `take` throws, when it is short of numbers for every claim and gets none */
-export async function refilled(
+/** @throws the error of `take`, when it is short of numbers for every claim and gets none */
+export async function claimWithAuthority(
   claim: Ledger['claim'],
   requests: readonly ClaimRequest[],
   take: Take,
@@ -74,11 +75,11 @@ async function answered(asked: readonly Promise<readonly UpstreamRange[]>[]) {
 /**
  * An upstream that is away may be asked again soon. About an answer that cannot be used, somebody
  * has to do something.
- * @param what cannot be done now
+ * @param effect a sentence before the message
  */
-export function upstreamFailure(failure: Failure, what?: string): Error {
+export function upstreamFailure(failure: Failure, effect?: string): Error {
   const isAway = nextStep(failure) === 'same'
-  const message = what === undefined ? failure.message : `${what} ${failure.message}`
+  const message = effect === undefined ? failure.message : `${effect} ${failure.message}`
   return new (isAway ? UpstreamUnavailable : CounterUnusable)(message)
 }
 
