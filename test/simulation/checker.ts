@@ -138,8 +138,8 @@ export class Checker {
       this.complain(`${series} ${n} was issued by ${device}, which had heard two ledgers`)
     if (isIn(numbers.hearing[n]!, bit))
       this.tolerate('issued by a copy before all of its pages had heard of it')
-    // Its page without the storage, or of before it was evicted, is as another device: each has heard
-    // one of the two.
+    // Its page without the storage, or of before it was evicted, is as another device: each has
+    // heard one of the two.
     else if (
       numbers.allocators[n] &&
       this.twoLedgers.areThere &&

@@ -107,8 +107,8 @@ async function highestOf(
   )
   if (highest && !isWhole(highest.id))
     throw new CounterUnusable(
-      `${nameOfColumn({ table, column })} has ${highest.id}, not whole numbers, so nobody can tell ` +
-        'the highest id. Name the column with the numbers of the ids. Nothing was changed.',
+      `${nameOfColumn({ table, column })} has ${highest.id}, not whole numbers, so nobody can ` +
+        'tell the highest id. Name the column with the numbers of the ids. Nothing was changed.',
     )
   return highest && BigInt(highest.id)
 }
