@@ -58,7 +58,8 @@ const ALL_ROWS = 'SET LOCAL row_security = off'
 const begin = ({ lock, statement, answer }: Waits): string =>
   // guard: H21 PostgreSQL syncs each commit to the disk
   `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on;
-  ${HEAR_WARNINGS}; ${ALL_ROWS}; SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
+  ${HEAR_WARNINGS}; ${ALL_ROWS};
+  SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
   SET LOCAL idle_in_transaction_session_timeout = ${answer}`
 
 /** Sends a statement and ignores its rows. If it fails, its transaction fails. */
