@@ -384,6 +384,17 @@ export const GUARDS: Guard[] = [
     'server/addons/orm/prove',
   ),
   guard(
+    'H20 a statement that would not see all rows fails',
+    'server/addons/orm/id-columns',
+    change('= off', '= on'),
+  ),
+  guard('H20 a view is not asked which ids are in use', 'server/addons/orm/id-columns'),
+  guard(
+    'H20 a counter means the same ids for all collections',
+    'server/addons/orm/id-columns',
+    'return []',
+  ),
+  guard(
     'H20 numbers in stock that are in the table already are not granted',
     'server/addons/orm/free-numbers',
     'const unused = line',
@@ -505,7 +516,11 @@ export const GUARDS: Guard[] = [
   guard('H34 between two ledgers nothing is leased', 'device/ledger', 'const request = asked'),
   guard('H34 only the ledger of what is held grants', 'device/ledger'),
   guard('H34 a page that hears of two ledgers issues nothing more', 'client/page-leases'),
-  guard('H34 who grants with tokens is asked by the route that names its ledger', 'worker/plain'),
+  guard(
+    'H34 a grant names its ledger, whatever the route was that it came by',
+    'worker/plain',
+    'return { range }',
+  ),
   guard('H34 a claim that another ledger refuses is heard', 'client/ledgers', 'const next = state'),
   guard(
     'H34 a grant is heard before it is used, also one that comes late',

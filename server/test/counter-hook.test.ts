@@ -69,6 +69,9 @@ function signal() {
   return { heard, give }
 }
 
+/** As some drivers give rows, `node:sqlite` for one. */
+const BARE_ROW = Object.assign(Object.create(null), { hi: 1 })
+
 /** What the ledger has granted or could grant. */
 const heldBy = async (ledger: Ledger) =>
   (await ledger.status()).map(({ free, outstanding }) => ({ free, outstanding }))
@@ -282,7 +285,8 @@ describe('a function that misbehaves grants nothing', () => {
     ['nothing', undefined, 'gave undefined'],
     ['null', null, 'gave null'],
     ['a text', '41', 'gave the text "41"'],
-    ['an object', { hi: 1 }, 'It has to give a whole number'],
+    ['an object', { hi: 1 }, 'gave an object with hi. It has to give a whole number'],
+    ['a row that has no prototype', BARE_ROW, 'gave an object with hi. It has to give a whole'],
     ['a symbol', Symbol('hi'), 'It has to give a whole number'],
     ['a negative one', -1, 'gave -1'],
     ['a negative bigint', -1n, 'gave -1'],
@@ -527,6 +531,18 @@ describe.each(STORAGES)('numbers of which the back end has an id, in %s', (_, ne
   })
 })
 
+test('the app hears the names as they are configured, however a client spells them', async () => {
+  const heard = new Set<string>()
+  const { take } = await open({
+    isFree({ database, collection }) {
+      heard.add(`${database}/${collection}`)
+      return true
+    },
+  })
+  await take({ database: 'SHOP', collection: 'Orders' })
+  expect([...heard]).toEqual(['Shop/orders'])
+})
+
 describe('a function isFree that', () => {
   /** The numbers of `WISH` were free when the server began. */
   async function later(answer: () => never) {
@@ -542,6 +558,8 @@ describe('a function isFree that', () => {
     ['fails', () => Promise.reject(new Error('gone')), 'isFree of Shop/orders failed: gone.'],
     ['gives nothing', () => undefined, 'isFree of Shop/orders gave undefined. It has to give true'],
     ['gives rows', () => [], 'It has to give true, if nobody has an id from low to high'],
+    ['gives a row that has no prototype', () => BARE_ROW, 'gave an object with hi. It has to give'],
+    ['fails with one', () => Promise.reject(BARE_ROW), 'failed: an object with hi.'],
   ])('%s: nothing is granted, and the claims beside it have theirs', async (_, answer, message) => {
     const { claim, both } = await later(answer as () => never)
     await expect(claim()).rejects.toThrow(message)

@@ -249,7 +249,7 @@ describe('a bound counter', () => {
     const databaseUrl = await newDatabase()
     await runSql(
       databaseUrl,
-      `CREATE SEQUENCE order_seq INCREMENT 10; CREATE TABLE orders (id int PRIMARY KEY)`,
+      `CREATE SEQUENCE order_seq INCREMENT 10; CREATE TABLE orders (id bigint PRIMARY KEY)`,
     )
     const settings = { ...SEQUENCE, ids: 'orders.id' }
     await init(databaseUrl, boundTo(settings))
@@ -271,7 +271,7 @@ describe('a bound counter', () => {
     await runSql(
       databaseUrl,
       `CREATE SEQUENCE order_seq INCREMENT 10; CREATE TABLE hi (next bigint);
-       INSERT INTO hi VALUES (1); CREATE TABLE orders (id int PRIMARY KEY)`,
+       INSERT INTO hi VALUES (1); CREATE TABLE orders (id bigint PRIMARY KEY)`,
     )
     leaveInSessions(databaseUrl, TRAPPED_PATH)
     const collections = boundTo({ ...settings, ids: 'orders.id' })

@@ -31,7 +31,7 @@ export function ravenSource(
 ): Required<Source> {
   const request = requester({ url, timeout, credentials }, headers)
   /** By database: is it a RavenDB's, which knows claims by GET only? Found here, or before. */
-  const plain = new Map<string, 'found' | 'remembered' | false>()
+  const plain = new Map<string, boolean>()
 
   async function post(wanted: readonly WantedRange[]): Promise<(() => GrantedRange)[]> {
     const { url: address, body } = nextCall(url, wanted, device)
@@ -44,13 +44,12 @@ export function ravenSource(
       // A device that shows a token has got it from a server that knows the route.
       // guard: H25 only who does not know the route is asked by another one
       if (isUnknownRoute(error) && !wanted.some(({ claim }) => claim.shown))
-        plain.set(database, 'found')
+        plain.set(database, true)
       throw error
     }
   }
 
-  /** @returns nothing if it is no RavenDB any more that answers */
-  async function get(target: Target, claim: DeviceClaim): Promise<GrantedRange | undefined> {
+  async function get(target: Target, claim: DeviceClaim): Promise<GrantedRange> {
     const { id, lastBatchSize, lastMax } = claim
     const marked = mark(target.collection, lastBatchSize, id)
     const address = nextUrl(url, target, marked, lastMax, id)
@@ -58,19 +57,17 @@ export function ravenSource(
       if (isUnknownRoute(error)) plain.set(target.database, false)
       throw error
     })
-    const hasToken = parsed(body)?.Token !== undefined
-    // guard: H34 who grants with tokens is asked by the route that names its ledger
-    if (hasToken && plain.get(target.database) === 'remembered') return undefined
-    const grant = readGrant(body, url, target, marked)
-    return hasToken ? grant : { ...grant, isPlain: true }
+    const grant = readGrant(body, url, target, marked, id)
+    if (!grant.range.token) return { ...grant, isPlain: true }
+    // It is an offline-hilo-server by now, and is asked by its own route.
+    plain.set(target.database, false)
+    return grant
   }
 
   return {
     async claim(target, claim) {
       const isPlain = plain.get(target.database) && !claim.shown
-      const grant = isPlain ? await get(target, claim) : undefined
-      // The same claim gets the same grant, by either route of our server.
-      return grant ?? (await post([{ target, claim }]))[0]!()
+      return isPlain ? get(target, claim) : (await post([{ target, claim }]))[0]!()
     },
     claimTogether: async (wanted) =>
       (await post(wanted)).map((read) => {
@@ -80,9 +77,9 @@ export function ravenSource(
           return undefined
         }
       }),
-    isPlain: (database) => Boolean(plain.get(database)),
+    isPlain: (database) => plain.get(database) ?? false,
     wasPlain(database) {
-      if (!plain.has(database)) plain.set(database, 'remembered')
+      if (!plain.has(database)) plain.set(database, true)
     },
     reach: async (target) => {
       checkReturned(await request('PUT', emptyReturnUrl(url, target)), url)
@@ -119,45 +116,50 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
   return wanted.map((one, i) => (): GrantedRange => {
     const answer = Object(collections[i])
     const text = JSON.stringify(answer)
-    const { id } = one.claim
-    // guard: H11 the answer to another claim is no answer
-    if (answer.Claim !== undefined && answer.Claim !== id) throw ofAnotherClaim(url, text)
-    const { Ledger: ledger } = answer
-    const grant = {
-      ...toGrant(answer, url, one.target, text),
-      ...(typeof ledger === 'string' && { ledger }),
-    }
+    const grant = toGrant(answer, url, one.target, one.claim.id, text)
     return one.claim.shown ? { ...grant, results: readResults(answer.grants, url, body) } : grant
   })
 }
 
 /**
- * Reads the answer of a RavenDB, which names no claim: a cache that ignores the query of an address
- * sends everybody the first grant.
+ * Reads the answer to a GET. A RavenDB's names no claim: a cache that ignores the query of an
+ * address sends everybody the first grant.
+ * @param id of the claim, where the server was told it
  * @returns the range with the app's own prefix
  * @throws HiloError `no-hilo-server`, `invalid-response`, `unsafe-range`
  */
-export function readGrant(body: string, url: string, target: Target, marked: Mark): GrantedRange {
+export function readGrant(
+  body: string,
+  url: string,
+  target: Target,
+  marked: Mark,
+  id?: string,
+): GrantedRange {
   const { collection, separator } = target
   const asked = { ...target, collection: marked.tag }
-  const { range } = toGrant(readAnswer<NextAnswer>(body, url), url, asked, body)
+  const answer = readAnswer<NextAnswer>(body, url)
+  const { range, ...grant } = toGrant(answer, url, asked, id, body)
   // guard: H37 an answer with another mark is no answer
-  if (size(range) !== marked.count) throw ofAnotherClaim(url, body)
+  if (answer.Claim === undefined && size(range) !== marked.count) throw ofAnotherClaim(url, body)
   const prefix = collection + separator + range.prefix.slice(collection.length + separator.length)
-  return { range: { ...range, prefix } }
+  return { ...grant, range: { ...range, prefix } }
 }
 
 /**
  * @param target with the tag as it was asked for
+ * @param id of the claim
  * @param body for people
  */
 function toGrant(
   answer: Partial<Record<keyof NextAnswer, unknown>>,
   url: string,
   { collection, separator }: Target,
+  id: string | undefined,
   body: string,
 ): GrantedRange {
-  const { Prefix, Low, High, ServerTag, Token } = answer
+  const { Prefix, Low, High, ServerTag, Token, Claim, Ledger: ledger } = answer
+  // guard: H11 the answer to another claim is no answer
+  if (Claim !== undefined && Claim !== id) throw ofAnotherClaim(url, body)
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
     throw noHiloAnswer(url, 'it has no Prefix, Low or High', body)
   // guard: H37 an answer for another tag is no answer
@@ -177,7 +179,8 @@ function toGrant(
     ...(Token ? { token: Token } : {}),
   }
   if (!isRange(range)) throw invalid(url, 'it holds no range', body)
-  return { range }
+  // guard: H34 a grant names its ledger, whatever the route was that it came by
+  return { range, ...(typeof ledger === 'string' && { ledger }) }
 }
 
 /** @throws HiloError `no-hilo-server`, `invalid-response` */

@@ -138,8 +138,13 @@ export class Checker {
       this.complain(`${series} ${n} was issued by ${device}, which had heard two ledgers`)
     if (isIn(numbers.hearing[n]!, bit))
       this.tolerate('issued by a copy before all of its pages had heard of it')
-    // Its page without the storage is as another device: each has heard one of the two.
-    else if (numbers.allocators[n] && this.twoLedgers.areThere && isIn(this.#apart, bit))
+    // Its page without the storage, or of before it was evicted, is as another device: each has
+    // heard one of the two.
+    else if (
+      numbers.allocators[n] &&
+      this.twoLedgers.areThere &&
+      isIn(this.#apart | numbers.outlived[n]!, bit)
+    )
       this.tolerate('issued by devices of two ledgers')
     else if (!isIn(numbers.holders[n]!, bit))
       this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
@@ -157,6 +162,12 @@ export class Checker {
         this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     }
     numbers.issue(n, bit)
+  }
+
+  /** Has somebody issued one of these? */
+  isInUse(series: Series, low: number, high: number): boolean {
+    const { allocators } = this.#numbers(series)
+    return allocators.subarray(low, high + 1).some((bits) => bits !== 0)
   }
 
   /**

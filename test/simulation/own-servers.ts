@@ -367,7 +367,8 @@ export class OwnServer {
             if ('refused' in outcome) return
             const { id, collection: tag, lastMax, shown = [] } = claims[i]!
             const { low, high, token } = outcome.grant
-            const devices = [...(this.#grants.get(grantId(token))?.devices ?? []), this.#sender]
+            const known = this.#grants.get(grantId(token))
+            const devices = [...(known?.devices ?? []), this.#sender]
             this.#shown(shown, outcome.results)
             this.#grants.set(grantId(token), { devices, series: seriesOf(tag), low, high })
             if (id !== undefined && !outcome.isRepeat) {
@@ -375,7 +376,8 @@ export class OwnServer {
               const isFound = outcome.results.includes('superseded')
               this.#stage.witness.told(claimKey(id, tag), this.#sender, tokens, isFound)
             }
-            if (!outcome.isRepeat)
+            // A claim whose first answer failed behind the ledger is granted when it comes again.
+            if (!outcome.isRepeat || (!known && !this.#lost.has(grantId(token))))
               this.#stage.witness.claimed(id, this.#sender, seriesOf(tag), lastMax, low, high)
           })
           return outcomes

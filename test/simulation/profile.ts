@@ -37,7 +37,7 @@ export interface Profile {
   authority: 'own' | 'raven' | 'document' | 'nextHi'
   nodes: readonly string[]
   /** Of an own server: who counts its numbers. */
-  counts: 'its ledger' | 'a back end' | 'a root'
+  counts: 'its ledger' | 'a back end' | 'a function' | 'a root'
   devices: number
   collections: readonly string[]
   reserve: number

@@ -1,6 +1,7 @@
 /** The server of a node, of the kind that the schedule's profile names. */
 import { BoundStorage } from './bound-counter.js'
 import { claimKey, collectionOf } from './claims.js'
+import { HookStorage } from './hook-counter.js'
 import { OwnServer, type OwnServers, SOMEBODY, type Witness } from './own-servers.js'
 import { RavenModel } from './raven-model.js'
 import { EPOCH } from './realm.js'
@@ -16,7 +17,7 @@ export async function startServer(
   node: string,
   ownServers: OwnServers,
 ): Promise<Server> {
-  const { profile, checker, claims, sharedClaims, seenBefore, scheduler, random } = simulation
+  const { profile, checker, claims, scheduler, random, database } = simulation
   const hit = (fault: string) => simulation.hit(fault)
   if (profile.authority === 'document') return new DocumentModel(checker, hit)
   if (profile.authority === 'nextHi') return new CounterModel(checker, hit)
@@ -27,12 +28,28 @@ export async function startServer(
       () => EPOCH + scheduler.now + simulation.serverClockError,
       (claim, series, low, high) => claims.answered(claim, series, low, high),
     )
-  const witness: Witness = {
+  const witness = witnessOf(simulation, node)
+  if (profile.counts === 'a root') return startRegions(simulation, witness)
+  const isStored = (collection: string, low: number, high: number) =>
+    checker.isInUse(`${collection}-${node}`, low, high)
+  const server =
+    profile.counts === 'a back end'
+      ? await OwnServer.start(node, new BoundStorage())
+      : profile.counts === 'a function'
+        ? await OwnServer.start(node, new HookStorage(database, profile.collections, isStored))
+        : await ownServers.of(node)
+  return server.enter({ random, witness, hit })
+}
+
+/** What is told of a ledger of our own. */
+export function witnessOf(simulation: Simulation, node: string): Witness {
+  const { profile, checker, claims, sharedClaims, seenBefore } = simulation
+  return {
     checker,
     copyProved: (server) => copyProved(simulation, node, server),
     lostShown(series, high) {
       if (!checker.mustStop(series, high)) return
-      hit('a lost token was shown')
+      simulation.hit('a lost token was shown')
       checker.stopped(node)
     },
     told: (id, device, tokens, isFound) => {
@@ -64,10 +81,4 @@ export async function startServer(
       checker.shared(series, low, high, sharers, 'made by a copy beside its original')
     },
   }
-  if (profile.counts === 'a root') return startRegions(simulation, witness)
-  const server =
-    profile.counts === 'a back end'
-      ? await OwnServer.start(node, new BoundStorage())
-      : await ownServers.of(node)
-  return server.enter({ random, witness, hit })
 }

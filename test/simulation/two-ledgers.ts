@@ -14,6 +14,13 @@ const RECEIPTS = 'receipts'
 /** After this time, every page of a device must know. */
 const HEARD_MS = 30_000
 
+/** What brings another ledger. */
+const ANOTHER = [
+  'a ledger begun anew',
+  'a replica beside the ledger',
+  'a ledger begun below what a RavenDB granted',
+]
+
 /** Answers that say of which ledger they are. */
 const REFUSED = 409
 const TELLING = [200, 201, REFUSED]
@@ -32,8 +39,7 @@ export class TwoLedgers {
 
   /** Has another ledger begun to answer? */
   get areThere(): boolean {
-    const { hits } = this.#simulation
-    return hits.has('a ledger begun anew') || hits.has('a replica beside the ledger')
+    return ANOTHER.some((what) => this.#simulation.hits.has(what))
   }
 
   /** Must this device have stopped to issue numbers of this series? */
@@ -47,8 +53,8 @@ export class TwoLedgers {
   }
 
   /** The device has received this answer. */
-  received(device: Device, request: Request, { ledger, status, body }: Reply): void {
-    if (ledger === undefined || !TELLING.includes(status)) return
+  received(device: Device, request: Request, { ledger, status, body, isOfAnother }: Reply): void {
+    if (ledger === undefined || !TELLING.includes(status) || isOfAnother) return
     if (request.url.pathname.endsWith('/hilo/series') && status !== REFUSED)
       this.#givers.set(`${device.name} ${JSON.parse(body).series}`, ledger)
     const page = device.allPages.find(({ name }) => `${request.sender}.`.startsWith(`${name}.`))
@@ -78,13 +84,17 @@ export class TwoLedgers {
 }
 
 /** The collections that a claim asks for, or a check-in shows tokens of. */
-function collectionsIn({ url, body }: Request): string[] {
+function collectionsIn({ method, url, body }: Request): string[] {
   if (url.pathname.includes('/hilo/series')) return [RECEIPTS]
   const { collections = [], grants = [] } = JSON.parse(body ?? '{}') as {
     collections?: { tag: string }[]
     grants?: { token: string }[]
   }
-  if (url.pathname.endsWith('/next')) return collections.map(({ tag }) => tag)
+  if (url.pathname.endsWith('/next'))
+    return method === 'GET'
+      ? // As a RavenDB is asked: the capitals of the tag were drawn for this claim.
+        [url.searchParams.get('tag')!.toLowerCase()]
+      : collections.map(({ tag }) => tag)
   if (!url.pathname.endsWith('/hilo/checkin')) return []
   return grants.map(({ token }) => Buffer.from(token.split('.')[4]!, 'base64url').toString())
 }

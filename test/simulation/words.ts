@@ -16,10 +16,12 @@ import {
 } from './device-edges.js'
 import { drop } from './drop.js'
 import { fullLocalStorage } from './full-local-storage.js'
+import { hook } from './hook-counter.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
 import { oneWay } from './one-way.js'
 import type { Profile } from './profile.js'
 import { createRandom, type Random } from './random.js'
+import { ravenReplaced } from './raven-replaced.js'
 import { region } from './regions.js'
 import { renewSecret } from './renew-secret.js'
 import { cache } from './shared-cache.js'
@@ -44,10 +46,12 @@ const WORDS = {
   'dead-connection': deadConnection,
   drop,
   'full-local-storage': fullLocalStorage,
+  hook,
   'late-storage': lateStorage,
   'ledger-anew': ledgerAnew,
   'one-way': oneWay,
   prerendered,
+  'raven-replaced': ravenReplaced,
   'renew-secret': renewSecret,
   replica,
   row,

@@ -1,5 +1,5 @@
 /** A RavenDB, which knows no claim by POST: a device that has found that out remembers it. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ravenSource } from '../../src/source/raven.js'
 import { RavenModel } from '../simulation/raven-model.js'
 import { config, FakeWorld, lease, must, ownerIn, target } from '../support/world.js'
@@ -59,27 +59,46 @@ test('is so for another collection, too', async () => {
   expect(sent).toEqual(['GET'])
 })
 
-test('that has become an offline-hilo-server is asked by its own route, and heard', async () => {
-  must(await claimIn())
+/** An offline-hilo-server, which has fewer numbers in stock than are asked for. */
+const ours: typeof answer = (method, url, body) => {
   const grant = {
-    ...{ Low: 501, High: 600, LastSize: 100, ServerTag: 'A' },
+    ...{ Low: 501, High: 505, LastSize: 5, ServerTag: 'A' },
     ...{ LastRangeAt: '', Token: 'token', Ledger: 'second' },
   }
-  answer = (method, url, body) => {
-    if (method === 'GET') {
-      const Prefix = `${url.searchParams.get('tag')}/`
-      return Response.json({ ...grant, Prefix }, { status: 201 })
-    }
-    const collections = [{ ...grant, Prefix: 'orders/', Claim: JSON.parse(body).claim }]
-    return Response.json({ collections }, { status: 201 })
-  }
-  sent = []
-  must(await claimIn(target.collection, 200))
-  expect(sent).toEqual(['GET', 'POST'])
-  expect(await world.stored()).toMatchObject({ ledgers: { A: 'second' }, grants: ['token'] })
-  sent = []
-  await claimIn(target.collection, 300)
-  expect(sent[0]).toBe('POST')
+  const { searchParams: query } = url
+  const range =
+    method === 'GET'
+      ? { ...grant, Prefix: `${query.get('tag')}/`, Claim: query.get('claim') }
+      : { ...grant, Prefix: 'orders/', Claim: JSON.parse(body).claim }
+  return Response.json(method === 'GET' ? range : { collections: [range] }, { status: 201 })
+}
+
+describe('that has become an offline-hilo-server is heard, and then asked by its route', () => {
+  test('after a reload', async () => {
+    must(await claimIn())
+    answer = ours
+    sent = []
+    must(await claimIn(target.collection, 200))
+    expect(sent[0]).toBe('GET')
+    expect(await world.stored()).toMatchObject({ ledgers: { A: 'second' }, grants: ['token'] })
+    sent = []
+    await claimIn(target.collection, 300)
+    expect(sent[0]).toBe('POST')
+  })
+
+  test('while a page is open', async () => {
+    const { owner } = ownerIn(world)
+    must(await owner.exchange(target, exchange(0)))
+    must(await owner.claim(target, 100))
+    answer = ours
+    sent = []
+    must(await owner.claim(target, 200))
+    expect(sent).toEqual(['GET'])
+    expect(await world.stored()).toMatchObject({ ledgers: { A: 'second' }, grants: ['token'] })
+    sent = []
+    await owner.claim(target, 300)
+    expect(sent[0]).toBe('POST')
+  })
 })
 
 test('that answers GET no more is asked by POST again', async () => {

@@ -23,6 +23,7 @@ import {
   nextValue,
   raiseStatement,
 } from '../addons/bound/orm/counter-statements.js'
+import { unreadableProblems } from '../addons/bound/orm/id-columns.js'
 import {
   examine,
   explained,
@@ -150,10 +151,12 @@ export async function adopt(
         const counter = await findCounter(query, path, bound.counter)
         // A row that is missing is made by the statement.
         const problems = await shapeProblems(query, counter, true)
-        if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
-        if (isApplied && isSequence(counter.location)) await lockSequence(query, counter.location)
         const named = from === undefined ? [] : [idColumn(from)]
-        const ids = [...(await findColumns(query, path, named)), ...counter.ids]
+        const ids = await findColumns(query, path, named)
+        for (const column of ids) problems.push(...(await unreadableProblems(query, column)))
+        if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
+        ids.push(...counter.ids)
+        if (isApplied && isSequence(counter.location)) await lockSequence(query, counter.location)
         const found = { ...bound, counter, description: descriptionOf(counter) }
         return raised(query, ledger, found, { ids, isApplied })
       }),

@@ -29,6 +29,11 @@ export async function withSources(ledger: Ledger, bindings: Bindings, tell: Tell
     const bound = bindings.get(bindingKey(key))
     return bound?.authority === 'hook' ? bound.hook : undefined
   }
+  /** The app hears the names as they are configured, however a client spells them. */
+  const named = (request: ClaimRequest): ClaimRequest => {
+    const bound = hookOf(request) && bindings.get(bindingKey(request))
+    return bound ? { ...request, database: bound.database, collection: bound.collection } : request
+  }
   const claim = (claims: readonly ClaimRequest[]) =>
     claimWithAuthority(ledger.claim, claims, (key, short, max) =>
       sources.get(bindingKey(key))!.take(short, max),
@@ -36,7 +41,8 @@ export async function withSources(ledger: Ledger, bindings: Bindings, tell: Tell
   const claimOne = async (request: ClaimRequest) => (await claim([request]))[0]!
   return {
     ...ledger,
-    claim: async (claims) => freeOutcomes(claims, await claim(claims), hookOf, claimOne, tell),
+    claim: async (claims) =>
+      freeOutcomes(claims.map(named), await claim(claims), hookOf, claimOne, tell),
     async close() {
       // If an upstream is gone, closing goes on: the ledger's numbers are granted after the next
       // start.

@@ -48,6 +48,9 @@ export const SHORT_LOCK_TIMEOUT: Waits = { ...USUAL, lock: 500 }
 // guard: H27 a warning is heard, whatever the role asks for
 const HEAR_WARNINGS = 'SET LOCAL client_min_messages = warning'
 
+// guard: H20 a statement that would not see all rows fails
+const ALL_ROWS = 'SET LOCAL row_security = off'
+
 /**
  * Every transaction sets this. So it also holds behind a pooler, which gives every transaction
  * another session, and with any defaults of role and database.
@@ -55,7 +58,8 @@ const HEAR_WARNINGS = 'SET LOCAL client_min_messages = warning'
 const begin = ({ lock, statement, answer }: Waits): string =>
   // guard: H21 PostgreSQL syncs each commit to the disk
   `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on;
-  ${HEAR_WARNINGS}; SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
+  ${HEAR_WARNINGS}; ${ALL_ROWS};
+  SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
   SET LOCAL idle_in_transaction_session_timeout = ${answer}`
 
 /** Sends a statement and ignores its rows. If it fails, its transaction fails. */

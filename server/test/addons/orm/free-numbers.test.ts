@@ -86,7 +86,7 @@ describe('numbers that the table has', () => {
   test('of any table that the sequence serves', async () => {
     const { take, sql } = await open(
       { ...EFCORE, ids: ['orders.id', 'Lines.number'] },
-      'CREATE TABLE "Lines" (number int);',
+      'CREATE TABLE "Lines" (number bigint PRIMARY KEY);',
     )
     await sql('INSERT INTO "Lines" VALUES (4)')
     expect(span(await take(10))).toEqual([11, 20])

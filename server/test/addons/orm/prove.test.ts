@@ -200,7 +200,7 @@ describe('a proof is of one binding', () => {
     const { databaseUrl, options, open, sql } = await shop(POOLED, begun(SEQUENCE))
     await proveBeside(options, pooled(databaseUrl))
     await open()
-    await sql('CREATE TABLE lines (id bigint)')
+    await sql('CREATE TABLE lines (id bigint PRIMARY KEY)')
     await expect(open({ ...POOLED, ids: [ids, 'lines.id'] })).rejects.toThrow('nobody has seen')
   })
 })

@@ -4,6 +4,13 @@ import { reasonOf, UpstreamUnavailable } from '../../../ledger/errors.js'
 /** Claims wait so long. */
 const TIMEOUT_MS = 5_000
 
+/** What a function gave, for people. A row of some drivers has no prototype, and so no text. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return `the text ${JSON.stringify(value.slice(0, 40))}`
+  if (typeof value !== 'object' || value === null) return String(value)
+  return `an object with ${Object.keys(value).slice(0, 5).join(', ') || 'nothing'}`
+}
+
 /**
  * @param name of the function
  * @param outcome a sentence for the error: the effect of a call without a result
@@ -27,7 +34,7 @@ export async function call(
     try {
       return await run(waiting.signal)
     } catch (error) {
-      const reason = reasonOf(error instanceof Error ? error : new Error(String(error)))
+      const reason = reasonOf(error instanceof Error ? error : new Error(shown(error)))
       throw new UpstreamUnavailable(`${name} failed: ${reason}. ${outcome}`, { cause: error })
     }
   }

@@ -7,7 +7,7 @@ import { bindingKey } from '../../../ledger/collections.js'
 import { CounterUnusable } from '../../../ledger/errors.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Grant } from '../../../ledger/ledger.js'
 import type { Tell } from '../cautions.js'
-import { call } from './call.js'
+import { call, shown } from './call.js'
 import type { Hook } from './options.js'
 
 /** A claim passes over so many ranges that are in use. Then somebody has to look. */
@@ -30,7 +30,7 @@ export async function isFree(
   )
   if (typeof answer !== 'boolean')
     throw new CounterUnusable(
-      `${name} gave ${String(answer)}. It has to give true, if nobody has an id from low to ` +
+      `${name} gave ${shown(answer)}. It has to give true, if nobody has an id from low to ` +
         'high, or false. Nothing was granted.',
     )
   return answer

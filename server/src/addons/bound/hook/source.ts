@@ -9,7 +9,7 @@ import type { CollectionKey, UpstreamRange } from '../../../ledger/ledger.js'
 import { MAX_NUMBER } from '../../../ledger/number-line.js'
 import { turns } from '../../../ledger/turns.js'
 import type { BoundSource } from '../../upstream/authority.js'
-import { call } from './call.js'
+import { call, shown } from './call.js'
 import { isFree } from './free-numbers.js'
 import type { Hook } from './options.js'
 
@@ -155,6 +155,3 @@ function blockOf({ blockSize, hiIs }: Hook, hi: unknown, name: string): Block {
     )
   return { hi: value, low: Number(low), high: Number(high) }
 }
-
-const shown = (value: unknown): string =>
-  typeof value === 'string' ? `the text ${JSON.stringify(value.slice(0, 40))}` : String(value)

@@ -8,7 +8,8 @@ import type { Query } from '../../../ledger/counter-port.js'
 import { CounterUnusable } from '../../../ledger/errors.js'
 import { type Blocks, firstOf, idsOf } from './blocks.js'
 import { type Counter, type IdColumn, isSequence, type Relation } from './counter-options.js'
-import { adoptCommand, nameOf, nextValue } from './counter-statements.js'
+import { adoptCommand, isWhole, nameOf, nextValue } from './counter-statements.js'
+import { columnProblems } from './id-columns.js'
 import { sequenceProblems } from './sequence-checks.js'
 import { quoted } from './sql-text.js'
 import { STRATEGIES, type StrategyName } from './strategies.js'
@@ -31,16 +32,17 @@ export async function problemsOf(
   return positionProblems(binding, await nextValue(query, binding), highWater)
 }
 
-/** The faults of the counter that do not depend on its value. */
+/** What is wrong with the counter and the columns of its ids, whatever its value. */
 export async function shapeProblems(
   query: Query,
   binding: Counter,
   isFirst: boolean,
 ): Promise<string[]> {
   const { location } = binding
-  return isSequence(location)
-    ? sequenceProblems(query, binding, location)
-    : tableProblems(query, binding, location, isFirst)
+  const problems = isSequence(location)
+    ? await sequenceProblems(query, binding, location)
+    : await tableProblems(query, binding, location, isFirst)
+  return [...problems, ...(await columnProblems(query, binding))]
 }
 
 function positionProblems(binding: Counter, next: bigint, highWater: number): string[] {
@@ -66,8 +68,6 @@ function positionProblems(binding: Counter, next: bigint, highWater: number): st
   return []
 }
 
-const WHOLE_NUMBERS = ['smallint', 'integer', 'bigint', 'numeric']
-
 /** The highest id, and where it is. */
 export interface Highest {
   id: bigint
@@ -75,10 +75,10 @@ export interface Highest {
 }
 
 /**
- * The highest id in columns of the back end's.
+ * The highest id in columns of the back end's, which `columnProblems` has nothing against.
  * @param sentinels ids that do not count
  * @returns undefined while there is none
- * @throws CounterUnusable for a column of texts, of which the highest is not the highest number
+ * @throws CounterUnusable when it is no whole number
  */
 export async function highestIn(
   query: Query,
@@ -100,23 +100,17 @@ async function highestOf(
 ): Promise<bigint | undefined> {
   // Unqualified, the order would be that of the text.
   const id = `t.${quoted(column)}`
-  const [used] = await query<{ max: string | null; type: string }>(
-    `SELECT pg_catalog.format_type(a.atttypid, NULL) AS type,
-       (SELECT ${id}::text FROM ${table} AS t
-        WHERE ${id} IS NOT NULL AND ${id}::text <> ALL ($3::text[])
-        ORDER BY ${id} DESC LIMIT 1) AS max
-     FROM pg_catalog.pg_attribute a
-     WHERE a.attrelid = $1::pg_catalog.regclass AND a.attname = $2`,
-    [table, column, sentinels.map(String)],
+  const [highest] = await query<{ id: string }>(
+    `SELECT ${id}::text AS id FROM ${table} AS t
+     WHERE ${id} IS NOT NULL AND ${id}::text <> ALL ($1::text[]) ORDER BY ${id} DESC LIMIT 1`,
+    [sentinels.map(String)],
   )
-  const { max, type } = used!
-  if (!WHOLE_NUMBERS.includes(type) || !/^-?\d+$/.test(max ?? '0'))
+  if (highest && !isWhole(highest.id))
     throw new CounterUnusable(
-      `${nameOfColumn({ table, column })} has values of type ${type}, not whole numbers, so ` +
-        'nobody can tell the highest id. ' +
-        'Name the column with the numbers of the ids. Nothing was changed.',
+      `${nameOfColumn({ table, column })} has ${highest.id}, not whole numbers, so nobody can ` +
+        'tell the highest id. Name the column with the numbers of the ids. Nothing was changed.',
     )
-  return max === null ? undefined : BigInt(max)
+  return highest && BigInt(highest.id)
 }
 
 /** Where the highest id stands beside the block that was taken last and the one that comes next. */

@@ -44,8 +44,14 @@ const MOST_AT_ONCE = 64
 /** SQLSTATE classes whose cause is the counter: data, constraints, names and rights. */
 const OF_THE_COUNTER = /^(22|23|42)/
 
-/** SQLSTATE of a text that a column of another type does not take: a key's column. */
-const OTHER_TYPE = '22P02'
+/** By SQLSTATE. */
+const FIXES: Readonly<Record<string, (binding: Binding) => string>> = {
+  // A text that a column of another type does not take: a key's column.
+  '22P02': ({ system }) => ` Give the key as ${system} has it.`,
+  '42501': () =>
+    " This server's role needs SELECT on each table that ids names, and has to see all its rows: " +
+    'where it has row level security, ALTER ROLE … BYPASSRLS.',
+}
 
 function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): OrmCounters {
   const checked = new WeakMap<Query, Set<Counter>>()
@@ -233,8 +239,29 @@ export async function examine(
     }
   }
   const changed = changedBindings(found, await rememberedBindings(query, ledger))
-  return { bindings: found, problems: [...changed, ...problems] }
+  return { bindings: found, problems: [...changed, ...problems, ...disagreements(found)] }
 }
+
+/** Collections on one counter whose bindings do not agree which ids a value stands for. */
+function disagreements(bindings: Bindings<Relation>): string[] {
+  const first = new Map<string, readonly [name: string, counter: Counter]>()
+  return countersIn(bindings).flatMap(([name, { counter }]) => {
+    const place = nameOf(counter)
+    const [other, taker] = first.get(place) ?? [name, counter]
+    first.set(place, [other, taker])
+    // guard: H20 a counter means the same ids for all collections
+    if (meaningOf(counter) === meaningOf(taker)) return []
+    const by = ({ strategy, size }: Counter) => `${strategy} with ${size}`
+    return [
+      `${name}: It takes from ${place} by ${by(counter)}, and ${other} by ${by(taker)}. A value ` +
+        'of a counter stands for the same ids, whoever takes it. So one of the two is wrong, and ' +
+        'ids would come twice. Correct its strategy or size, as the back end has them.',
+    ]
+  })
+}
+
+const meaningOf = ({ blocks, location }: Counter): string =>
+  [...Object.values(blocks), isSequence(location) ? 0 : location.ahead].join()
 
 /** Above it nobody has an id: neither the back end's tables nor the ledger. */
 export async function floorOf(
@@ -379,7 +406,7 @@ export async function explained<T>(binding: Binding, step: () => Promise<T>): Pr
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
     if (code === undefined || !OF_THE_COUNTER.test(code)) throw error
-    const fix = code === OTHER_TYPE ? ` Give the key as ${binding.system} has it.` : ''
+    const fix = FIXES[code]?.(binding) ?? ''
     throw new CounterUnusable(
       `${nameOf(binding)} cannot be used. PostgreSQL says: ${message}.${fix}`,
       { cause: error },

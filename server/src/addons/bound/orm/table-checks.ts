@@ -6,6 +6,7 @@ import type { Query } from '../../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Counter, Relation, TableLocation } from './counter-options.js'
 import { conditionOf, isWhole, nameOf } from './counter-statements.js'
+import { TYPE_MAX } from './id-columns.js'
 import { wrongText } from './sequence-checks.js'
 import { literal, quoted } from './sql-text.js'
 
@@ -23,12 +24,6 @@ interface ColumnFacts {
   role: string
 }
 
-/** The highest number that a column can store. Others can store any. */
-const TYPE_MAX: Readonly<Record<string, bigint>> = {
-  smallint: 32_767n,
-  integer: 2_147_483_647n,
-  bigint: 2n ** 63n - 1n,
-}
 /** Of a table with other keys than the one that was asked for. */
 const SHOWN_ROWS = 10
 const EXACT_TYPES = [...Object.keys(TYPE_MAX), 'numeric']
