@@ -69,7 +69,11 @@ export class Events {
 
   /** The status of this Hilo may have changed. */
   status(): void {
-    this.dispatch('status', this.#hilo.status())
+    const event = new CustomEvent('status')
+    let status: HiloStatus | undefined
+    // Made when a listener reads it: with many collections it is long, and changes often.
+    Object.defineProperty(event, 'detail', { get: () => (status ??= this.#hilo.status()) })
+    this.#hilo.dispatchEvent(event)
   }
 
   /** The status of a collection may have changed. */

@@ -160,13 +160,15 @@ export class CheckIns {
    */
   async #checkIn(records: Iterable<CollectionRecord>, isForced = false): Promise<void> {
     const id = this.#owner.world.newId()
-    const begun: Begun[] = []
-    let isClaimUnderWay = false
-    for (const record of records) {
-      const { request, isLater } = await this.#begin(record, id, isForced)
-      isClaimUnderWay ||= isLater === true
-      if (request) begun.push({ record, request })
-    }
+    // At once, so that they share a transaction.
+    const all = await Promise.all(
+      Array.from(records, async (record) => ({
+        record,
+        ...(await this.#begin(record, id, isForced)),
+      })),
+    )
+    const begun = all.flatMap(({ record, request }) => (request ? { record, request } : []))
+    const isClaimUnderWay = all.some(({ isLater }) => isLater)
     if (begun.some(({ request }) => request.id === id)) this.#begun.add(id)
     const isOwn = ({ request }: Begun) => this.#begun.has(request.id)
     const others = begun.filter((each) => !isOwn(each))
@@ -216,7 +218,7 @@ export class CheckIns {
     })
     this.isAnswered = true
     let at = 0
-    for (const { record, request } of together) {
+    const updates = together.map(async ({ record, request }) => {
       const grants = answer.grants.slice(at, at + request.grants.length)
       at += request.grants.length
       const heard = { name: answer.ledger, tag: answer.serverTag ?? '' }
@@ -228,7 +230,8 @@ export class CheckIns {
       // guard: H32 who waits is not served by the answer to a repetition
       await (isOwn ? record.updateAndServe('check-in', event) : record.update(event))
       record.notify()
-    }
+    })
+    await Promise.all(updates)
     this.#begun.delete(request.id)
   }
 

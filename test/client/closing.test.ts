@@ -189,8 +189,8 @@ describe('with a reserve of 0', () => {
     await eventually(async () => expect(await shop.max('c119')).toBe(3))
     await quiet()
     for (const name of names) expect(await shop.max(name)).toBe(3)
-    const returned = shop.requests.filter(({ method }) => method === 'POST')
-    expect(returned.map(({ action }) => action)).toEqual(['return', 'return'])
+    const posted = shop.requests.filter(({ method }) => method === 'POST')
+    expect(posted.filter(({ action }) => action === 'return')).toHaveLength(2)
   })
 
   test('close() also gives back what a claim brings that is under way', async () => {

@@ -141,6 +141,18 @@ describe('events', () => {
     expect((await told).collections.orders!.leased).toBeLessThanOrEqual(400)
   })
 
+  test('make a status only for a listener who reads it', async () => {
+    const { hilo } = shop.open()
+    const made = vi.spyOn(hilo, 'status')
+    const told = new Promise((resolve) => hilo.addEventListener('status', resolve, { once: true }))
+    await hilo.nextId('orders')
+    const event = (await told) as CustomEvent<HiloEvents['status']>
+    expect(made).not.toHaveBeenCalled()
+    expect(event.detail.collections).toHaveProperty('orders')
+    expect(event.detail).toBe(event.detail)
+    expect(made).toHaveBeenCalledOnce()
+  })
+
   test('tell when less than half of the reserve is left', async () => {
     const { hilo } = shop.open()
     await hilo.reserve('orders', 100)
