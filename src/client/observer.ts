@@ -58,9 +58,11 @@ export interface Activity extends Step {
   isThisPage: boolean
 }
 
+/** @internal */
 export type Observer = OwnerCallbacks['stored']
 
 /**
+ * @internal
  * @param errorOf passed in, so that a page does not load a second copy
  * @throws HiloError `storage-failed`, `outdated`
  */
@@ -97,6 +99,7 @@ function inspectionOf(
   }
 }
 
+/** @internal */
 export function observe(thisPage: string, listener: (activity: Activity) => void): Observer {
   const seen = new Map<string, DeviceState>()
   return ({ database, collection, separator, reserve }, before, after) => {

@@ -66,13 +66,17 @@ export interface HiloStatus {
   gaps: Gaps
 }
 
-/** The source of a status: a page's numbers of a collection, and its device's last view. */
+/**
+ * @internal
+ * The source of a status: a page's numbers of a collection, and its device's last view.
+ */
 export type Counted = Pick<
   PageLeases,
   'target' | 'queue' | 'offered' | 'view' | 'failure' | 'isAsked'
 > &
   Partial<Pick<PageLeases, 'onTheWay'>>
 
+/** @internal */
 export function statusOfAll(
   pages: readonly Counted[],
   home: string,
@@ -102,6 +106,7 @@ export function statusOfAll(
   }
 }
 
+/** @internal */
 export function statusOf(page: Counted, isOnline: boolean): CollectionStatus {
   const { view, failure = view?.failure ?? view?.notice, queue, offered, target, isAsked } = page
   const free = (view?.free ?? 0) + offered
@@ -124,6 +129,7 @@ export function statusOf(page: Counted, isOnline: boolean): CollectionStatus {
   }
 }
 
+/** @internal */
 export const changeIn = ({ of, by, at, numbers }: Stop): LedgerChange => ({
   before: of,
   after: by,
