@@ -238,7 +238,7 @@ export function readId(id: string, name: string): string {
  * Has neither a lone surrogate, which UTF-8 cannot carry, nor a control character, which could make
  * a second line in a log.
  */
-export const isPlain = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text)
+const isPlain = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text)
 
 export { DEFAULT_SEPARATOR, HILO_DOCUMENT, MAX_DOCUMENT_ID_BYTES } from '../../../src/core/names.js'
 export { LIMITS } from '../../../src/core/wire.js'
