@@ -160,15 +160,13 @@ export class CheckIns {
    */
   async #checkIn(records: Iterable<CollectionRecord>, isForced = false): Promise<void> {
     const id = this.#owner.world.newId()
-    // At once, so that they share a transaction.
-    const all = await Promise.all(
-      Array.from(records, async (record) => ({
-        record,
-        ...(await this.#begin(record, id, isForced)),
-      })),
-    )
-    const begun = all.flatMap(({ record, request }) => (request ? { record, request } : []))
-    const isClaimUnderWay = all.some(({ isLater }) => isLater)
+    const begun: Begun[] = []
+    let isClaimUnderWay = false
+    for (const record of records) {
+      const { request, isLater } = await this.#begin(record, id, isForced)
+      isClaimUnderWay ||= isLater === true
+      if (request) begun.push({ record, request })
+    }
     if (begun.some(({ request }) => request.id === id)) this.#begun.add(id)
     const isOwn = ({ request }: Begun) => this.#begun.has(request.id)
     const others = begun.filter((each) => !isOwn(each))
