@@ -897,6 +897,11 @@ export const GUARDS: Guard[] = [
       throw new HiloError('server-unreachable', 'A claim is under way.')
     }`,
   ),
+  guard(
+    'H29 what the server refuses to hear is told less and less often',
+    'worker/check-ins',
+    'const isAgain = isRepeated(failure)',
+  ),
   guard('H31 a server does not choose among databases', 'server/postgres-pool'),
   guard('H31 a database has one ledger', 'server/postgres-ledger'),
   guard('H31 a statement names the schema of its table', 'server/postgres-schema', 'name'),
