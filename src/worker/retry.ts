@@ -65,6 +65,11 @@ export class Retry {
     this.#planned = { run: planned, cancel: this.#owner.after(wait, planned) }
   }
 
+  /** Somebody asks during the pause: unless something is planned, `run` comes after it. */
+  resume(run: () => void): void {
+    if (!this.#planned) this.plan(this.#pause, run)
+  }
+
   /** The network may be back: the plan runs now, unless the server asked for a pause. */
   now(): void {
     this.failures = 0
