@@ -38,7 +38,7 @@ export class Allocator {
   readonly #context: AllocatorContext
   /** Undefined: ids have the default form. */
   readonly #format: IdOf | undefined
-  /** Leases of batches that callers have. */
+  /** Leases of batches that callers have, or whose rest is not stored yet. */
   readonly #batches = new Set<PageLeases>()
   #isNotifying = false
 
@@ -149,9 +149,9 @@ export class Allocator {
     })
   }
 
-  #endBatch(leases: PageLeases): void {
-    this.#batches.delete(leases)
-    leases.parkDownTo(0, false)
+  async #endBatch(leases: PageLeases): Promise<void> {
+    // guard: H4 what an ended batch has left is noted when the page goes, unless it is stored
+    if (!(await leases.parkDownTo(0, false))) this.#batches.delete(leases)
   }
 
   /** The page goes. */

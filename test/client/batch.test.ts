@@ -1,5 +1,5 @@
 /** Ids that are one caller's: nobody else takes them, and what is left goes on, once. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Batch } from '../../src/index.js'
 import { codeOf, newShop, numberOf, quiet, type Shop } from '../support/shop.js'
 
@@ -116,6 +116,24 @@ describe('a page with a batch', () => {
     lines.end()
     await quiet()
     expect(numberOf(await shop.open().hilo.nextId('lines'))).toBeGreaterThan(25)
+  })
+
+  test('that is left notes the rest of a batch whose end was not stored', async () => {
+    const { hilo, page } = shop.open()
+    await hilo.reserve('lines', 40)
+    const lines = await hilo.take('lines', 25)
+    lines.next()
+    await quiet()
+    const broken = vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(() => {
+      throw new DOMException('The disk is full.', 'QuotaExceededError')
+    })
+    lines.end()
+    await quiet()
+    expect(broken).toHaveBeenCalled()
+    broken.mockRestore()
+    page.leave()
+    const next = await shop.open().hilo.take('lines', 24)
+    expect(taken(next, 24)).toEqual(upTo(24).map((i) => i + 1))
   })
 
   test('that is closed parks what is left', async () => {
