@@ -307,3 +307,17 @@ test('a page asks for one thing at a time, also while it parks what a refused ca
   await exchanges[2]!.answer({}, 16)
   expect(exchanges[3]?.request.want).toBe(64)
 })
+
+test('a page asks nothing for a batch that was ended', async () => {
+  const { allocator, exchanges } = newAllocator()
+  const taking = allocator.take(2, { timeout: 10_000 })
+  await flush()
+  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(1, 2) }] })
+  const batch = await taking
+  batch.end()
+  await exchanges[1]!.answer()
+  allocator.pageLeases.observe(view)
+  allocator.pageLeases.observe({ ...view, gaps: { ...view.gaps, fork: 2 } })
+  await flush()
+  expect(exchanges).toHaveLength(3)
+})

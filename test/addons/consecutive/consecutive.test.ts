@@ -650,6 +650,9 @@ inEachStore(() => {
       const { receipts } = openTill(shop, { series: { wait: 0 } })
       expect(await receipts.next({ key: 'a' })).toMatchObject({ number: 1, heard: false })
       await expect.poll(registry).toMatchObject([{ last: 1 }])
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      expect(await receipts.next({ key: 'b' })).toMatchObject({ number: 2, heard: false })
+      vi.useRealTimers()
     })
 
     test('is asked although the browser says that it is offline', async () => {
