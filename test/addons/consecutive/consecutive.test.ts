@@ -445,6 +445,11 @@ inEachStore(() => {
       ['{"series":"B","ledger":"k"}'],
       ['{"series":["B"],"token":"x","ledger":"k"}'],
       ['{"series":"B","token":"x"}'],
+      ['{"series":"B","token":"x","ledger":"k","after":{"last":6}}'],
+      ['{"series":"B","token":"x","ledger":"k","after":{"last":6,"periods":[]}}'],
+      ['{"series":"B","token":"x","ledger":"k","after":{"periods":[{"period":"","last":6}]}}'],
+      ['{"series":"B","token":"x","ledger":"k","after":{"last":6,"periods":[{"last":6}]}}'],
+      ['{"series":"B","token":"x","ledger":"k","after":{"last":6,"periods":[{"period":""}]}}'],
     ])('an answer that is none is refused: %s', async (body) => {
       const { receipts } = openTill(shop)
       shop.answer = () => new Response(body)
