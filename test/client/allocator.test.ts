@@ -292,7 +292,7 @@ test('a caller hears that a repetition was refused while its page parked', async
   await refused
 })
 
-test('a page asks for one thing at a time, also while it parks what a refused call left', async () => {
+test('a page asks for one thing at a time, also while a call is refused', async () => {
   const { allocator, exchanges } = newAllocator()
   const waiting = { timeout: Number.POSITIVE_INFINITY }
   allocator.when(40, () => {}, waiting)
