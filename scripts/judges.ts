@@ -9,13 +9,19 @@ import type { Lane } from './lane.js'
 import type { Mutant } from './mutants.js'
 import { withProbes } from './probes.js'
 
-/** In whose functions mutants are made. */
+/** Folders and files, in whose functions mutants are made. */
 export const SOURCES = [
   'src/core',
   'src/device',
   'src/worker',
   'src/client',
+  'src/store',
+  'src/source',
   'src/addons/consecutive',
+  'src/addons/sqlite',
+  'src/addons/format.ts',
+  'src/addons/raven.ts',
+  'src/addons/textbook.ts',
   'server/src/ledger',
   'server/src/sql',
   'server/src/http',

@@ -278,9 +278,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     collection: CollectionRef<Name>,
     options?: Pick<IdOptions, 'database'>,
   ): Promise<Inspection> {
-    const { link, page, signal } = this.#instance
+    const { link, page } = this.#instance
     const { pageLeases } = this.#allocatorOf(collection, options)
-    signal.throwIfAborted()
     const { inspect } = await import('./observer.js')
     return inspect(link, page, pageLeases, fromFailure)
   }

@@ -49,6 +49,7 @@ function newAllocator(state: 'visible' | 'hidden' = 'visible') {
       }
       exchanges.push({ request, answer })
     })
+  const giveBack = vi.fn(async () => {})
   const allocator = new Allocator(target, {
     page: 'page',
     newExchange: () => `page:${exchanges.length}`,
@@ -58,7 +59,8 @@ function newAllocator(state: 'visible' | 'hidden' = 'visible') {
       forgetNotes() {},
       openStore() {},
       leaveNotes() {},
-      sender: async () => {},
+      giveBack,
+      sender: giveBack,
     } as unknown as PageExit,
     signal: new AbortController().signal,
     world: pageWorld,
@@ -70,7 +72,7 @@ function newAllocator(state: 'visible' | 'hidden' = 'visible') {
     dropped() {},
     otherLedger() {},
   })
-  return { allocator, exchanges }
+  return { allocator, exchanges, giveBack }
 }
 
 test('a page asked to spare ids parks what was on its way to it, and then answers', async () => {
@@ -188,7 +190,7 @@ test('one id after another: each lease is as large as all before, and looks ahea
 test('a hidden page gives surplus back at rest, not between two of its ids', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
-  const { allocator, exchanges } = newAllocator('hidden')
+  const { allocator, exchanges, giveBack } = newAllocator('hidden')
   for (let i = 0; i < 3; i++) {
     allocator.when(1, (self) => self.nextNumberSync(), { timeout: 10_000 })
     await flush()
@@ -199,6 +201,9 @@ test('a hidden page gives surplus back at rest, not between two of its ids', asy
   expect(exchanges).toHaveLength(3)
   await vi.advanceTimersByTimeAsync(2_000)
   expect(exchanges[3]?.request).toMatchObject({ want: 0, offer: true })
+  const offer = { id: 'page:3.0', page: 'page', range: range(36, 103) }
+  await exchanges[3]!.answer({ view: { ...view, serverTag: 'A' }, offers: [offer] })
+  expect(giveBack).toHaveBeenCalledExactlyOnceWith(target, [range(36, 103)])
 })
 
 test('what callers that wait no more have left is parked, also during a claim', async () => {
@@ -285,4 +290,34 @@ test('a caller hears that a repetition was refused while its page parked', async
   allocator.stock.onChange(parked)
   await exchanges[2]!.answer({ view: parked })
   await refused
+})
+
+test('a page asks for one thing at a time, also while a call is refused', async () => {
+  const { allocator, exchanges } = newAllocator()
+  const waiting = { timeout: Number.POSITIVE_INFINITY }
+  allocator.when(40, () => {}, waiting)
+  await flush()
+  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(1, 32) }] })
+  const failure: Failure = { code: 'server-unreachable', message: '', isRepeated: true }
+  await exchanges[1]!.answer({ failure, view: { ...view, failure } })
+  expect(exchanges[2]?.request.cuts).toEqual([{ lease: 'page:0.0', to: 16 }])
+  allocator.when(40, () => {}, waiting)
+  await flush()
+  expect(exchanges).toHaveLength(3)
+  await exchanges[2]!.answer({}, 16)
+  expect(exchanges[3]?.request.want).toBe(64)
+})
+
+test('a page asks nothing for a batch that was ended', async () => {
+  const { allocator, exchanges } = newAllocator()
+  const taking = allocator.take(2, { timeout: 10_000 })
+  await flush()
+  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(1, 2) }] })
+  const batch = await taking
+  batch.end()
+  await exchanges[1]!.answer()
+  allocator.pageLeases.observe(view)
+  allocator.pageLeases.observe({ ...view, gaps: { ...view.gaps, fork: 2 } })
+  await flush()
+  expect(exchanges).toHaveLength(3)
 })

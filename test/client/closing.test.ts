@@ -133,6 +133,7 @@ test('after close() a collection that was not used before issues nothing either'
   for (const call of [
     hilo.nextId('invoices'),
     hilo.nextIds('invoices', 2),
+    hilo.nextIds('invoices', 0),
     hilo.warm('invoices', 2),
     hilo.reserve('invoices', 2),
     hilo.release(),

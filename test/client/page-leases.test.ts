@@ -173,6 +173,30 @@ describe('offers', () => {
   })
 })
 
+test('a page that is hidden parks its lease on the device, also without an offer', async () => {
+  pageLeases.exchange(16)
+  await requests[0]!.answer({ leases: [lease] })
+  pageLeases.queue.take()
+  pageLeases.park()
+  expect(requests[1]?.request.notes).toEqual([{ lease: 'page:0.0', next: 2 }])
+})
+
+describe('a page that is closed', () => {
+  test('takes its offer back: the device may lease the numbers again', async () => {
+    pageLeases.exchange(16)
+    await requests[0]!.answer({ offers: [offer] })
+    pageLeases.close()
+    expect(requests.map(({ request }) => request.takeBack)).toEqual([[], ['page:0.offer0']])
+  })
+
+  test('asks for nothing when it holds nothing', async () => {
+    pageLeases.exchange(16)
+    await requests[0]!.answer({})
+    await pageLeases.close()
+    expect(requests).toHaveLength(1)
+  })
+})
+
 describe('before the code that gives back is loaded', () => {
   beforeEach(() => {
     pageExit.sender = undefined

@@ -1,6 +1,8 @@
 /** What an app is told of its ids, by snapshot and by event. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Hilo, HiloEvents } from '../../src/client/hilo.js'
+import { statusOf } from '../../src/client/status.js'
+import { newPage } from '../../src/device/page/page.js'
 import type { DeviceState } from '../../src/device/state.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import type { StoreKey } from '../../src/store/store.js'
@@ -69,6 +71,29 @@ describe('status', () => {
     })
     expect(hilo.status().collections.orders).toEqual(hilo.status('orders'))
   })
+
+  test.each<[free: number, offline: string, claiming: string]>([
+    [0, 'exhausted', 'claiming'],
+    [1, 'low', 'claiming'],
+    [15, 'low', 'claiming'],
+    [16, 'ready', 'ready'],
+  ])(
+    'of a device with %i of 32 numbers, offline: %s, and while it claims: %s',
+    (free, ...states) => {
+      const { queue } = newPage('page')
+      const target = { database: 'Shop', collection: 'orders', separator: '/', reserve: 32 }
+      const stateWhile = (isClaiming: boolean) => {
+        const gaps = { crash: 0, giveBack: 0, fork: 0, drop: 0 }
+        const shown = { isReachable: false, order: 0, storage: 'persistent' } as const
+        const view = { free, reserve: 32, surplus: 0, gaps, isClaiming, ...shown }
+        return statusOf(
+          { target, queue, offered: 0, view, failure: undefined, isAsked: true },
+          false,
+        ).state
+      }
+      expect([stateWhile(false), stateWhile(true)]).toEqual(states)
+    },
+  )
 
   test.each([
     ['in memory', undefined],

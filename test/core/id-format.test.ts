@@ -135,9 +135,12 @@ describe('an id', () => {
   })
 
   test('has to be another one than the id before', () => {
-    const idOf = idFormat((number) => `K${Math.min(number, 5)}`, 'orders')
+    const form = vi.fn((number: number) => `K${Math.min(number, 5)}`)
+    const idOf = idFormat(form, 'orders')
     const made = [3, 4, 5].map((number) => idOf(number, ORDERS))
     expect(made).toEqual(['K3', 'K4', 'K5'])
+    // Only before the first id is the form asked for a number that nobody gets.
+    expect(form.mock.calls.map(([asked]) => asked)).toEqual([3, 2, 4, 5])
     for (const number of [6, 7])
       expect(() => idOf(number, ORDERS)).toThrow(refusal(/"K5", as for another number/))
   })

@@ -91,6 +91,11 @@ describe('a grant', () => {
     expect(addGrant(next, 'c2', granted, 0)).toEqual(issued)
   })
 
+  test('with a token may be below what was issued: the server had the numbers back', () => {
+    const state = { ...claimed, issued: 32, nodes: ['orders/…-A'] }
+    expect(addGrant(state, 'c1', granted, 0).ranges).toEqual([granted.range])
+  })
+
   test('without a token is dropped when it is number 0 again', () => {
     const granted = { range: range(0, 0) }
     const state = addGrant(claimed, 'c1', granted, 0)

@@ -40,6 +40,7 @@ describe('the reserve', () => {
     const state = declaredBy([till, 0])
     expect(declare(state, till, START + DAY - 1)).toBe(state)
     expect(declare(state, list, START)).toBe(state)
+    expect(declare(state, till, START + DAY).declared).toEqual([{ reserve: 200, day: 20_001 }])
     const later = declare(state, list, START + DAY)
     expect(later.declared).toEqual([
       { reserve: 200, day: 20_000 },

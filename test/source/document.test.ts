@@ -286,7 +286,12 @@ describe('a store', () => {
       'unsafe-range',
       '2^53',
     ],
-    ['that answers 403', new Response('', { status: 403 }), 'server-refused', '403'],
+    [
+      'that answers 403',
+      new Response('{"Message":"Sign in first."}', { status: 403 }),
+      'server-refused',
+      `${ADDRESS} answered 403: Sign in first.`,
+    ],
     ['that answers 503', new Response('', { status: 503 }), 'server-unreachable', '503'],
   ])('%s is not written to', async (_, response, code, message) => {
     const store = new Store()

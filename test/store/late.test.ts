@@ -92,6 +92,29 @@ test('a change that throws moves nothing, and the next one does', async () => {
   expect(await add()).toEqual([range(1, 200), range(301, 310)])
 })
 
+test('nor does one that throws when its transaction was undone and runs once more', async () => {
+  const { store, add, works } = await openLate()
+  await add(range(301, 310))
+  works()
+  await store.open()
+  const { update } = IndexedDbStore.prototype
+  vi.spyOn(IndexedDbStore.prototype, 'update').mockImplementationOnce(function (
+    this: IndexedDbStore,
+    key,
+    change,
+  ) {
+    change(undefined, [])
+    return update.call(this, key, change) as Promise<never>
+  })
+  let runs = 0
+  const refused = store.update(KEY, (stored) => {
+    if (++runs === 2) throw new Error('no')
+    return { state: stored as DeviceState, result: undefined }
+  })
+  await expect(refused).rejects.toThrow('no')
+  expect(await add()).toEqual([range(1, 200), range(301, 310)])
+})
+
 test('what may have moved in a transaction that failed never moves again', async () => {
   const { store, add, works, disk } = await openLate()
   await add(range(301, 310))

@@ -60,6 +60,17 @@ describe('a chain', () => {
     })
   })
 
+  test('has the period of a number in its record, and no field where there is none', async () => {
+    const told: object[] = []
+    const telling = chain({ text: (record) => `${told.push(record)}` })
+    await openTill(shop, { series: { chain: telling } }).receipts.next({ key: 'a' })
+    expect(told[0]).toMatchObject({ series: 'A', number: 1 })
+    expect(told[0]).not.toHaveProperty('period')
+    const [name, period] = [newName(), () => '2027']
+    await openTill(shop, { name, series: { chain: telling, period } }).receipts.next({ key: 'a' })
+    expect(told.at(-1)).toHaveProperty('period', '2027')
+  })
+
   test('is made by many tabs at once, one record after another', async () => {
     const pages = [0, 1, 2].map(() => openTill(shop, { series: { chain: plain } }).receipts)
     const keys = Array.from({ length: 12 }, (_, i) => `sale ${i}`)

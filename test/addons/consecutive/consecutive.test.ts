@@ -445,6 +445,11 @@ inEachStore(() => {
       ['{"series":"B","ledger":"k"}'],
       ['{"series":["B"],"token":"x","ledger":"k"}'],
       ['{"series":"B","token":"x"}'],
+      ['{"series":"B","token":"x","ledger":"k","after":{"last":6}}'],
+      ['{"series":"B","token":"x","ledger":"k","after":{"last":6,"periods":[]}}'],
+      ['{"series":"B","token":"x","ledger":"k","after":{"periods":[{"period":"","last":6}]}}'],
+      ['{"series":"B","token":"x","ledger":"k","after":{"last":6,"periods":[{"last":6}]}}'],
+      ['{"series":"B","token":"x","ledger":"k","after":{"last":6,"periods":[{"period":""}]}}'],
     ])('an answer that is none is refused: %s', async (body) => {
       const { receipts } = openTill(shop)
       shop.answer = () => new Response(body)
@@ -650,6 +655,9 @@ inEachStore(() => {
       const { receipts } = openTill(shop, { series: { wait: 0 } })
       expect(await receipts.next({ key: 'a' })).toMatchObject({ number: 1, heard: false })
       await expect.poll(registry).toMatchObject([{ last: 1 }])
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      expect(await receipts.next({ key: 'b' })).toMatchObject({ number: 2, heard: false })
+      vi.useRealTimers()
     })
 
     test('is asked although the browser says that it is offline', async () => {

@@ -221,11 +221,14 @@ describe('ranges that a person gives at the server', () => {
       clock('2027-06-01T09:00:00Z')
       const name = newName()
       const { hilo, receipts } = openTill(shop, { name, ...ofServer })
+      await receipts.prepare()
+      shop.requests.length = 0
       await expect(receipts.next({ key: 'a' })).rejects.toEqual(
         refusal('exhausted', 'the server has not given it a range yet'),
       )
-      await give('A', { from: 2001, to: 2002, validUntil: '2027-12-31' })
       // It asks the server once more before it gives up.
+      expect(shop.requests.map(({ action }) => action)).toEqual(['checkin'])
+      await give('A', { from: 2001, to: 2002, validUntil: '2027-12-31' })
       expect(await receipts.next({ key: 'a' })).toMatchObject({ id: 'A-002001', heard: true })
       expect(await currentOf(receipts)).toMatchObject({ left: 1, validUntil: '2027-12-31' })
       hilo.goOffline()
