@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import { handOver } from '../../src/ledger/hand-over.js'
-import { withTold } from '../../src/ledger/heard.js'
+import { withTold, withToldByOther } from '../../src/ledger/heard.js'
 import type { SeriesPlace } from '../../src/ledger/ledger.js'
 import type { SeriesRow } from '../../src/ledger/rows.js'
 import { checkInSeries, claimSeries } from '../../src/ledger/series.js'
@@ -133,6 +133,14 @@ test('the newest thousand periods are kept, and a series with so many is not han
   const kept = JSON.parse(withTold(of(1_000), { last: 1_001, periods: [next] }).periods)
   expect(kept).toHaveLength(1_000)
   expect([kept[0].period, kept[999]]).toEqual(['1', next])
+})
+
+test('numbers that an earlier device tells are kept if its successor has told only some', () => {
+  const of = (first: number, last: number) => [{ period: '2027', first, last }]
+  const given = { ...row, last: 6, periods: JSON.stringify(of(20, 25)) }
+  const heardOf = (first: number, last: number) =>
+    JSON.parse(withToldByOther(given, { last, periods: of(first, last) }, 0).toldByOthers)
+  expect([heardOf(20, 25), heardOf(19, 25), heardOf(20, 26)]).toEqual([[], of(19, 25), of(20, 26)])
 })
 
 test('a page of series ends with the one that makes it longer than a million letters', async () => {

@@ -10,7 +10,14 @@ import {
   type NumberLine,
   type Span,
 } from '../../src/ledger/number-line.js'
-import { addFresh, restock, shortfall, takeFromStock, toSpans } from '../../src/ledger/stock.js'
+import {
+  addFresh,
+  restock,
+  shortfall,
+  takeFromStock,
+  toSpans,
+  withoutSpans,
+} from '../../src/ledger/stock.js'
 
 const LINE = { ...EMPTY_LINE, max: 20, highWater: 20, floor: 20 }
 const MAX_JUMP = 1_000
@@ -47,6 +54,22 @@ test('what came back goes first, also where as much is new and all was seen', ()
   expect(takeFromStock(stock.line, demand, stock, 'overflow')).toMatchObject({ span: [11, 20] })
 })
 
+test('of a claim that saw an absurdly high number nothing is believed, also where stock is left', () => {
+  const line: NumberLine = { ...EMPTY_LINE, max: 20, highWater: 20, free: [[11, 20]] }
+  const demand = { id: 'a', count: 10, lastMax: 20 + MAX_JUMP + 1 }
+  const stock = addFresh(shortfall(line, [demand], MAX_JUMP), [])
+  expect(stock.line).toEqual(line)
+  expect(takeFromStock(stock.line, demand, stock, 'overflow')).toEqual({ refused: 'jump' })
+})
+
+test.each<[string, Span]>([
+  ['its first', [1, 11]],
+  ['its last', [20, 25]],
+])('a span of the stock of which %s number is in use goes as a whole', (_, used) => {
+  const line: NumberLine = { ...LINE, free: [[11, 20]], fresh: [[26, 30]] }
+  expect(withoutSpans(line, [used])).toEqual({ ...line, free: [] })
+})
+
 test('blocks of an ORM are stored from 1, and up to 2^53−1', () => {
   const last = BigInt(Number.MAX_SAFE_INTEGER)
   const blocks: [low: bigint, high: bigint][] = [
@@ -61,6 +84,7 @@ test('blocks of an ORM are stored from 1, and up to 2^53−1', () => {
     [3, 5],
     [Number(last) - 1, Number(last)],
   ])
+  expect(toSpans([{ low: -9n, high: 0n }])).toEqual([])
 })
 
 describe('claims without an id', () => {
@@ -94,6 +118,11 @@ describe('claims without an id', () => {
     expect(spans.at(-1)).toEqual([1_960, 1_991])
     // Of 1000, 8 are too few for the next claim; a claim with an id gets them.
     expect(grantAll(EMPTY_LINE, Array(32).fill(plain)).blocks).toBe(2)
+  })
+
+  test('are not counted on one fresh number twice', () => {
+    const line: NumberLine = { ...EMPTY_LINE, max: 32, highWater: 32, fresh: [[1, 32]] }
+    expect(shortfall(line, [plain, { ...plain }], MAX_JUMP).missing).toBe(32)
   })
 
   test('never get what was granted before', () => {
