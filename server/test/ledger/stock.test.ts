@@ -52,6 +52,8 @@ test('what came back goes first, also where as much is new and all was seen', ()
   expect(short.missing).toBe(0)
   const stock = addFresh(short, [])
   expect(takeFromStock(stock.line, demand, stock, 'overflow')).toMatchObject({ span: [11, 20] })
+  const less: NumberLine = { ...line, free: [[12, 20]] }
+  expect(takeFromStock(less, demand, stock, 'overflow')).toMatchObject({ span: [91, 100] })
 })
 
 test('of a claim that saw an absurdly high number nothing is believed, also where stock is left', () => {
@@ -85,6 +87,11 @@ test('blocks of an ORM are stored from 1, and up to 2^53−1', () => {
     [Number(last) - 1, Number(last)],
   ])
   expect(toSpans([{ low: -9n, high: 0n }])).toEqual([])
+  const halves = [
+    { low: 6n, high: 9n },
+    { low: 1n, high: 5n },
+  ]
+  expect(toSpans(halves)).toEqual([[1, 9]])
 })
 
 describe('claims without an id', () => {
@@ -144,6 +151,8 @@ describe('claims without an id', () => {
         [61, 100],
       ],
     ])
+    const fromSeen = { ...line, fresh: [[50, 100]] as Span[] }
+    expect(grantAll(fromSeen, [{ count: 50, lastMax: 50 }]).line.fresh).toContainEqual([50, 50])
     // Nothing is left above for this one, so a new block comes.
     expect(grantAll(line, [{ count: 10, lastMax: 95 }])).toMatchObject({ blocks: 1 })
     expect(grantAll(rest, [{ count: 40, lastMax: 0 }]).spans).toEqual([[11, 50]])
