@@ -34,8 +34,8 @@ const TESTS = [
     (folder) => `test/${folder}/`,
   ),
   ...[
-    ...['access', 'addons/orm/', 'addons/region/region', 'addons/region/supply', 'backup'],
-    ...['budgets', 'cautions', 'claim-queue', 'cli', 'counter-hook', 'documents', 'failure-log'],
+    ...['access', 'addons/orm/', 'addons/region/', 'backup', 'budgets', 'cautions', 'claim-queue'],
+    ...['cli', 'counter-hook', 'documents', 'failure-log', 'foreign-lock', 'gate'],
     ...['hand-over-command', 'hilo-routes', 'identity-routes', 'ledger/', 'listed-series', 'log'],
     ...['open', 'operation', 'origin', 'overwritten', 'pacer', 'postgres-', 'production'],
     ...['restarts', 'restores', 'same-ledger', 'series-', 'shown-settings', 'sqlite-ledger'],
