@@ -36,6 +36,12 @@ describe('a write', () => {
     expect(writeMarks(rows, [write(5)], contextOf()).answer).toEqual([{ max: 50, version: 4 }])
   })
 
+  test('to a line that went back leads above what a grant holds, or is refused', () => {
+    const back = rowsOf({ collections: [collectionOf({ max: 40, highWater: 64 })], held: 50 })
+    expect(writeMarks(back, [write(40)], contextOf()).answer).toMatchObject([{ max: 50 }])
+    expect(() => writeMarks(back, [write(41)], contextOf())).toThrow('raise-floor')
+  })
+
   test('of a new collection has a version, be it {"Max": 0}', () => {
     const rows = rowsOf({ collections: [collectionOf()] })
     expect(writeMarks(rows, [write(0, 0)], contextOf()).answer).toEqual([{ max: 0, version: 1 }])
