@@ -56,7 +56,7 @@ test('what came back goes first, also where as much is new and all was seen', ()
   expect(takeFromStock(less, demand, stock, 'overflow')).toMatchObject({ span: [91, 100] })
 })
 
-test('of a claim that saw an absurdly high number nothing is believed, also where stock is left', () => {
+test('a claim that saw an absurdly high number gets nothing of what is in stock', () => {
   const line: NumberLine = { ...EMPTY_LINE, max: 20, highWater: 20, free: [[11, 20]] }
   const demand = { id: 'a', count: 10, lastMax: 20 + MAX_JUMP + 1 }
   const stock = addFresh(shortfall(line, [demand], MAX_JUMP), [])
