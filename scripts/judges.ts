@@ -25,16 +25,27 @@ export const SOURCES = [
   'server/src/ledger',
   'server/src/sql',
   'server/src/http',
+  'server/src/sqlite',
+  'server/src/node',
+  'server/src/cli',
+  ...['config-file', 'drain', 'open-ledger', 'serve', 'settings'].map(
+    (name) => `server/src/${name}.ts`,
+  ),
+  // What runs in a Durable Object, no probe of this process tells.
+  ...['bound', 'postgres', 'region', 'upstream'].map((name) => `server/src/addons/${name}`),
 ]
-/** The beginnings of the names of tests that run in one process, with nothing but SQLite. */
+/** The beginnings of the names of tests whose code runs in one process, with its databases. */
 const TESTS = [
   ...['addons', 'client', 'core', 'device', 'source', 'store', 'worker'].map(
     (folder) => `test/${folder}/`,
   ),
   ...[
-    ...['access', 'budgets', 'claim-queue', 'documents', 'failure-log', 'hilo-routes'],
-    ...['identity-routes', 'ledger/', 'log', 'openapi', 'operation', 'origin', 'restores'],
-    ...['series-routes', 'sqlite-ledger', 'wire'],
+    ...['access', 'addons/orm/', 'addons/region/', 'backup', 'budgets', 'cautions', 'claim-queue'],
+    ...['cli', 'counter-hook', 'documents', 'failure-log', 'foreign-lock', 'gate'],
+    ...['hand-over-command', 'hilo-routes', 'identity-routes', 'ledger/', 'listed-series', 'log'],
+    ...['open', 'operation', 'origin', 'overwritten', 'pacer', 'postgres-', 'production'],
+    ...['restarts', 'restores', 'same-ledger', 'series-', 'shown-settings', 'sqlite-ledger'],
+    ...['table', 'upstream', 'went-back', 'wire'],
   ].map((name) => `server/test/${name}`),
 ]
 const FILES_AT_ONCE = 12

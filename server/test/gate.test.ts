@@ -43,10 +43,10 @@ test('who sends much waits behind itself, and not before the others', async () =
 
 test('nobody has more than a part of the work: who comes later begins at once', async () => {
   const { begun, enter, who } = newGate()
-  const all = Array.from({ length: 10 }, () => enter('thief', 60, { part: 100 }))
-  expect(who()).toEqual(['thief'])
-  all.push(enter('till', 1, { part: 100 }))
-  expect(who()).toEqual(['thief', 'till'])
+  const all = Array.from({ length: 10 }, () => enter('thief', 50, { part: 100 }))
+  expect(who()).toEqual(['thief', 'thief'])
+  all.push(enter('till', 1, { part: 100 }), enter('one of any size', 200, { part: 100 }))
+  expect(who().slice(2)).toEqual(['till', 'one of any size'])
   for (let i = 0; i < all.length; i++) {
     begun[i]!.end()
     await turn()
@@ -74,9 +74,10 @@ test('a visitor has a share of the places, and one request of any size', async (
   expect(refused).toEqual(['a'])
   begun[0]!.end()
   await large
-  const again = enter('a', 1, { share: 10 })
-  begun[1]!.end()
-  await again
+  const again = [enter('a', 9, { share: 10 }), enter('a', 1, { share: 10 })]
+  await expect(enter('a', 1, { share: 10 })).rejects.toMatchObject({ status: 429 })
+  for (const { end } of begun) end()
+  await Promise.all(again)
 })
 
 test('work about a bound collection delays no other', async () => {

@@ -298,6 +298,17 @@ describe('databases and topology', () => {
     ])
     expect((await ask(NEXT)).body.ServerTag).toBe('B')
   })
+
+  test.each(['d'.repeat(129), 'a b', 'a|'])('no database is named %s', async (name) => {
+    const { ask } = await newHandler()
+    const path = encodeURIComponent(name)
+    expect(await ask(NEXT.replace('Shop', path))).toMatchObject({
+      status: 500,
+      body: { Type: expect.stringContaining('DatabaseDoesNotExistException') },
+    })
+    const { status, headers } = await ask(`/topology?name=${path}`)
+    expect([status, headers.get('Database-Missing')]).toEqual([503, path])
+  })
 })
 
 describe('a server with the smallest limits takes the largest requests of our client:', () => {

@@ -80,8 +80,11 @@ export function describeRanges(promise: Promises): void {
     expect(await give('B', { from: 1, to: 9 })).toMatchObject({ letter: 'B' })
     expect(await give('A', { from: 3001, to: 3100 })).toMatchObject({ letter: 'A' })
     // Of a year, or of a lost copy: the device goes on above all of its numbers.
-    await tell(next, 6, [{ period: '2026', first: 9000, last: 9000 }])
+    const last = await tell(next, 6, [{ period: '2026', first: 9000, last: 9000 }])
     expect(await give('A', { from: 8_000, to: 8_999 })).toEqual({ refused: 'below', last: 9000 })
+    // Its device has this one already: the ledger had forgotten it.
+    await tell(last, 7, [{ period: '5001-6000', first: 5001, last: 5001 }])
+    expect(await give('A', { from: 5_001, to: 6_000 })).toMatchObject({ letter: 'A' })
     await claim()
     expect(await give('C', { from: 8_000, to: 8_999 })).toMatchObject({ letter: 'C' })
   })

@@ -164,4 +164,8 @@ test('a range given after the backup goes to no other till, once a number is hea
   expect(await again.giveRange({ ...receipts, letter: 'T3', range, again: true })).toMatchObject({
     ranges: [range],
   })
+  // Who lists what was given before may know of an older range, too.
+  const older = { from: 1, to: 9 }
+  const given = await again.giveRange({ ...receipts, letter: 'T3', range: older, again: true })
+  expect(given).toMatchObject({ ranges: [older, range] })
 })

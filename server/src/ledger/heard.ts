@@ -85,10 +85,8 @@ const isBeside =
 
 /** The series as if its own device had told of all that was heard. */
 export function withOthers(row: SeriesRow): SeriesRow {
-  const others = othersOf(row)
-  if (others.length === 0) return row
   const own = periodsOf(row)
-  const periods = joined(own, others)
+  const periods = joined(own, othersOf(row))
   const more = periods.map(
     ({ period, first, last }) =>
       last - (own.find((each) => each.period === period)?.last ?? first - 1),
@@ -107,7 +105,7 @@ export function rangeNamed({ period, first, last }: SeriesPeriod): Span | undefi
   const [, prefix, low, high] = /^(?:([^:]+):)?(\d+)-(\d+)$/.exec(period) ?? []
   const [from, to] = [Number(low ?? 0), Number(high ?? 0)]
   // The name of a fiscal year looks like a range, too: 2026-2027.
-  return from <= first && last <= to ? { from, to, ...(prefix && { prefix }) } : undefined
+  return from <= first && last <= to ? { from, to, prefix } : undefined
 }
 
 export const rangeName = ({ from, to, prefix }: Span): string =>

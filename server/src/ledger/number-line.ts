@@ -121,10 +121,9 @@ export function cutOut(
     ...(span[0] < low ? [[span[0], Math.min(span[1], low - 1), ...nodeOf(span)] as const] : []),
     ...above(high, [span]),
   ])
-  if (line.max >= high) return { ...line, free: rest }
   return {
     ...line,
-    max: high,
+    max: Math.max(line.max, high),
     free: join(
       rest,
       wasAbove.filter((span) => span[0] <= span[1]),
@@ -170,7 +169,7 @@ export const sizeOf = (spans: readonly Span[]): number =>
 
 /**
  * Takes `count` numbers from the lowest range that has so many. If no range has, takes all of the
- * largest one, so that the client gets the rest in few requests.
+ * largest one, of those the lowest, so that the client gets the rest in few requests.
  */
 export function takeFrom(
   free: readonly Span[],
@@ -221,4 +220,4 @@ const isBefore = ([a, , one = '']: Span, [b, , other = '']: Span): boolean =>
 const nodeOf = ([, , node]: Span): [node?: string] => (node === undefined ? [] : [node])
 const length = ([low, high]: Span): number => high - low + 1
 const smallest = (spans: readonly Span[]): Span =>
-  spans.reduce((least, span) => (length(span) < length(least) ? span : least))
+  spans.toSorted((a, b) => length(a) - length(b))[0]!

@@ -142,7 +142,7 @@ export const toSpans = (blocks: readonly { low: bigint; high: bigint }[]): Span[
     [],
     blocks
       .filter(({ high }) => high >= 1n && high <= MAX_NUMBER)
-      .map(({ low, high }): Span => [Number(low < 1n ? 1n : low), Number(high)]),
+      .map(({ low, high }): Span => [Math.max(1, Number(low)), Number(high)]),
   )
 
 /**

@@ -277,3 +277,13 @@ describe('of a collection that an upstream counts', () => {
     expect(fresh.answer).toMatchObject([{ grant: { low: 33, high: 64, serverTag: 'B' } }])
   })
 })
+
+test('a block of a hook that does not begin above all others is a gap', () => {
+  const bound: BoundCollection = { ...ORDERS, authority: 'hook', description: 'a hook' }
+  const collections = [collectionOf({ binding: 'a hook', max: 32, highWater: 32 })]
+  const granted = (low: number) =>
+    grant(rowsOf({ collections }), [claimOf({ id: 'a' })], contextOf(bound), new Map(), [
+      { ...ORDERS, low, high: low + 31 },
+    ]).answer.map(spanOf)
+  expect([granted(33), granted(32)]).toEqual([[[33, 64]], ['short']])
+})

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { keyText } from '../../src/ledger/collections.js'
 import { withdraw } from '../../src/ledger/give-back.js'
 import { asksOfFloor, raiseFloor, writeMarks } from '../../src/ledger/marks.js'
+import type { Span } from '../../src/ledger/number-line.js'
 import { collectionOf, contextOf, ORDERS, rowsOf } from './steps.js'
 
 const collection = collectionOf({ max: 64, highWater: 64, version: 3, free: [[10, 20]] })
@@ -33,6 +34,12 @@ describe('a write', () => {
   test('goes down to what a grant holds at most', () => {
     const rows = rowsOf({ collections: [collection], held: 50 })
     expect(writeMarks(rows, [write(5)], contextOf()).answer).toEqual([{ max: 50, version: 4 }])
+  })
+
+  test('to a line that went back leads above what a grant holds, or is refused', () => {
+    const back = rowsOf({ collections: [collectionOf({ max: 40, highWater: 64 })], held: 50 })
+    expect(writeMarks(back, [write(40)], contextOf()).answer).toMatchObject([{ max: 50 }])
+    expect(() => writeMarks(back, [write(41)], contextOf())).toThrow('raise-floor')
   })
 
   test('of a new collection has a version, be it {"Max": 0}', () => {
@@ -122,4 +129,21 @@ test('a piece that is withdrawn is free no more', () => {
     answer: undefined,
     changes: {},
   })
+})
+
+test('a piece that is withdrawn goes as a whole, also what of it was granted before', () => {
+  const free: Span[] = [
+    [10, 20, 'A'],
+    [60, 60, 'A'],
+    [60, 64, 'B'],
+    [64, 64, 'A'],
+  ]
+  const stocked = collectionOf({ max: 64, free, fresh: [[61, 63, 'A']] })
+  const { answer, changes } = withdraw(rowsOf({ collections: [stocked] }), {
+    ...ORDERS,
+    end: 64,
+    node: 'A',
+  })
+  expect(answer).toBe(60)
+  expect(changes.collections).toMatchObject([{ max: 59, free: [free[0], free[2]], fresh: [] }])
 })

@@ -173,6 +173,7 @@ test.each<[string, number, Span, Span[]]>([
       [1, 2],
       [13, 15],
       [20, 40],
+      [50, 70],
     ],
   ],
   [
@@ -182,15 +183,17 @@ test.each<[string, number, Span, Span[]]>([
     [
       [1, 2],
       [20, 40],
+      [50, 70],
     ],
   ],
   [
-    'the largest, where none holds it',
+    'the lowest of the largest, where none holds it',
     50,
     [20, 40],
     [
       [1, 2],
       [10, 15],
+      [50, 70],
     ],
   ],
 ])('a claim takes %s', (_, count, span, rest) => {
@@ -200,6 +203,7 @@ test.each<[string, number, Span, Span[]]>([
         [1, 2],
         [10, 15],
         [20, 40],
+        [50, 70],
       ],
       count,
     ),

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import { handOver } from '../../src/ledger/hand-over.js'
-import { withTold } from '../../src/ledger/heard.js'
+import { periodsOf, storedPeriods, withTold, withToldByOther } from '../../src/ledger/heard.js'
 import type { SeriesPlace } from '../../src/ledger/ledger.js'
 import type { SeriesRow } from '../../src/ledger/rows.js'
 import { checkInSeries, claimSeries } from '../../src/ledger/series.js'
@@ -130,9 +130,34 @@ test('the newest thousand periods are kept, and a series with so many is not han
   expect(refusalOf(of(999))).toMatchObject({ device: 'Till 4' })
   expect(refusalOf(of(1_000))).toEqual({ refused: 'crowded' })
   const next = { period: '1000', first: 1, last: 1 }
-  const kept = JSON.parse(withTold(of(1_000), { last: 1_001, periods: [next] }).periods)
-  expect(kept).toHaveLength(1_000)
-  expect([kept[0].period, kept[999]]).toEqual(['1', next])
+  const told = { last: 1_001, periods: [next] }
+  const ofOthers = { ...row, toldByOthers: of(1_000).periods }
+  for (const text of [
+    withTold(of(1_000), told).periods,
+    withToldByOther(ofOthers, told, 0).toldByOthers,
+  ]) {
+    const kept = JSON.parse(text)
+    expect(kept).toHaveLength(1_000)
+    expect([kept[0].period, kept[999]]).toEqual(['1', next])
+  }
+})
+
+test.each([
+  ['its places', { period: '', first: 1, last: 5 }],
+  ['some of its places', { period: '', first: 1, last: 4 }],
+  ['places that began later', { period: '', first: 2, last: 5 }],
+  ['a year', { period: '2027', first: 1, last: 5 }],
+])('the numbers of a series are read as they were stored, if they are %s', (_, period) => {
+  const stored = { ...row, last: 5, periods: storedPeriods([period], 5) }
+  expect(periodsOf(stored)).toEqual([period])
+})
+
+test('numbers that an earlier device tells are kept if its successor has told only some', () => {
+  const of = (first: number, last: number) => [{ period: '2027', first, last }]
+  const given = { ...row, last: 6, periods: JSON.stringify(of(20, 25)) }
+  const heardOf = (first: number, last: number) =>
+    JSON.parse(withToldByOther(given, { last, periods: of(first, last) }, 0).toldByOthers)
+  expect([heardOf(20, 25), heardOf(19, 25), heardOf(20, 26)]).toEqual([[], of(19, 25), of(20, 26)])
 })
 
 test('a page of series ends with the one that makes it longer than a million letters', async () => {

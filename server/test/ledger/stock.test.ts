@@ -10,7 +10,14 @@ import {
   type NumberLine,
   type Span,
 } from '../../src/ledger/number-line.js'
-import { addFresh, restock, shortfall, takeFromStock, toSpans } from '../../src/ledger/stock.js'
+import {
+  addFresh,
+  restock,
+  shortfall,
+  takeFromStock,
+  toSpans,
+  withoutSpans,
+} from '../../src/ledger/stock.js'
 
 const LINE = { ...EMPTY_LINE, max: 20, highWater: 20, floor: 20 }
 const MAX_JUMP = 1_000
@@ -45,6 +52,24 @@ test('what came back goes first, also where as much is new and all was seen', ()
   expect(short.missing).toBe(0)
   const stock = addFresh(short, [])
   expect(takeFromStock(stock.line, demand, stock, 'overflow')).toMatchObject({ span: [11, 20] })
+  const less: NumberLine = { ...line, free: [[12, 20]] }
+  expect(takeFromStock(less, demand, stock, 'overflow')).toMatchObject({ span: [91, 100] })
+})
+
+test('a claim that saw an absurdly high number gets nothing of what is in stock', () => {
+  const line: NumberLine = { ...EMPTY_LINE, max: 20, highWater: 20, free: [[11, 20]] }
+  const demand = { id: 'a', count: 10, lastMax: 20 + MAX_JUMP + 1 }
+  const stock = addFresh(shortfall(line, [demand], MAX_JUMP), [])
+  expect(stock.line).toEqual(line)
+  expect(takeFromStock(stock.line, demand, stock, 'overflow')).toEqual({ refused: 'jump' })
+})
+
+test.each<[string, Span]>([
+  ['its first', [1, 11]],
+  ['its last', [20, 25]],
+])('a span of the stock of which %s number is in use goes as a whole', (_, used) => {
+  const line: NumberLine = { ...LINE, free: [[11, 20]], fresh: [[26, 30]] }
+  expect(withoutSpans(line, [used])).toEqual({ ...line, free: [] })
 })
 
 test('blocks of an ORM are stored from 1, and up to 2^53−1', () => {
@@ -61,6 +86,12 @@ test('blocks of an ORM are stored from 1, and up to 2^53−1', () => {
     [3, 5],
     [Number(last) - 1, Number(last)],
   ])
+  expect(toSpans([{ low: -9n, high: 0n }])).toEqual([])
+  const halves = [
+    { low: 6n, high: 9n },
+    { low: 1n, high: 5n },
+  ]
+  expect(toSpans(halves)).toEqual([[1, 9]])
 })
 
 describe('claims without an id', () => {
@@ -96,6 +127,11 @@ describe('claims without an id', () => {
     expect(grantAll(EMPTY_LINE, Array(32).fill(plain)).blocks).toBe(2)
   })
 
+  test('are not counted on one fresh number twice', () => {
+    const line: NumberLine = { ...EMPTY_LINE, max: 32, highWater: 32, fresh: [[1, 32]] }
+    expect(shortfall(line, [plain, { ...plain }], MAX_JUMP).missing).toBe(32)
+  })
+
   test('never get what was granted before', () => {
     const { line } = grantAll(EMPTY_LINE, [plain])
     const back = restock(line, [1_000, 1_031])
@@ -115,6 +151,8 @@ describe('claims without an id', () => {
         [61, 100],
       ],
     ])
+    const fromSeen = { ...line, fresh: [[50, 100]] as Span[] }
+    expect(grantAll(fromSeen, [{ count: 50, lastMax: 50 }]).line.fresh).toContainEqual([50, 50])
     // Nothing is left above for this one, so a new block comes.
     expect(grantAll(line, [{ count: 10, lastMax: 95 }])).toMatchObject({ blocks: 1 })
     expect(grantAll(rest, [{ count: 40, lastMax: 0 }]).spans).toEqual([[11, 50]])
