@@ -4,8 +4,8 @@
  * the names come from requests.
  */
 import { HeldOfAnother } from '../ledger/errors.js'
-import { LEDGER_NAME } from '../ledger/name.js'
 import type { OtherLedger } from '../ledger/ledger.js'
+import { LEDGER_NAME } from '../ledger/name.js'
 import type { Log } from './log.js'
 
 /** Databases, and names of each. */
