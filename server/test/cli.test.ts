@@ -4,7 +4,7 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -767,6 +767,22 @@ test.skipIf(!mayMapUsers)(
       code: 1,
       stderr: 'This user has no name on this machine: say with --by who does it.\n',
     })
+  },
+)
+
+test.skipIf(!mayMapUsers)(
+  `a file that may not be written to is named, and nothing is left beside it${unmapped}`,
+  async () => {
+    const data = newFolder()
+    await spawnCli(['init', '--data', data])
+    const file = join(data, 'hilo.db')
+    chmodSync(file, 0o444)
+    const args = [...AS_NOBODY, process.execPath, await cliFile(), 'serve', '--data', data]
+    await expect(promisify(execFile)(UNSHARE, args)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`permission denied, access '${file}'`),
+    })
+    expect(readdirSync(data)).toEqual(['hilo.db'])
   },
 )
 
