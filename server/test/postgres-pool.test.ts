@@ -191,7 +191,7 @@ test('a database that answers nothing any more is given up on, also by a start',
   await ledger.close()
 })
 
-test('a connection that could not be made leaves no socket, which would keep a process', async () => {
+test('a connection that could not be made leaves no socket open', async () => {
   const server = createServer((socket) =>
     socket.once('data', () => socket.write(ASKS_FOR_PASSWORD)),
   ).listen(0)
