@@ -100,6 +100,8 @@ export async function serve({
     limits: ledgerLimits,
   })
   try {
+    // A server that could grant nothing does not start.
+    await ledger.ping()
     const handler = createHiloHandler({
       ...rest,
       host,

@@ -88,7 +88,10 @@ export const SETTINGS = {
   },
   host: {
     value: 'address',
-    check: z.string().min(1),
+    check: z
+      .string()
+      .min(1)
+      .regex(/^[^\s[\]]*$/, 'has to be an address or a name, as in 127.0.0.1 or ::1'),
     default: DEFAULT_HOST,
     says: '0.0.0.0 for every network, with `tokens` or `open`',
   },
@@ -256,8 +259,9 @@ export function readConfig(
 ): Settings {
   const nameOf = (path: readonly PropertyKey[]) => {
     const [key = '', ...rest] = path.map(String)
-    const flag = key in flags ? names[key as keyof Flags] : undefined
-    if (flag !== undefined) return [flag, ...rest].join('.')
+    const isOutside = key === 'secrets' && process.env.HILO_SECRETS
+    const flag = isOutside ? 'HILO_SECRETS' : key in flags && names[key as keyof Flags]
+    if (flag) return [flag, ...rest].join('.')
     return [path.join('.'), file].filter(Boolean).join(' in ') || 'options'
   }
   refuseVariables(process.env)

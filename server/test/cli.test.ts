@@ -4,7 +4,7 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -152,7 +152,7 @@ describe('serve', () => {
     writeFileSync(config, JSON.stringify(settings))
     const { code, stdout, stderr } = await runCli(
       ['serve', '--data', newFolder(), '--node-tag', 'lower', '--config', config],
-      { HILO_PORT: '99999', HILO_HOSTS: 'a.lan,https://b.lan' },
+      { HILO_PORT: '99999', HILO_HOSTS: 'a.lan,https://b.lan', HILO_SECRETS: 'short' },
     )
     expect([code, stdout]).toEqual([1, ''])
     expect(
@@ -165,6 +165,7 @@ describe('serve', () => {
         'offline-hilo-server cannot use its options.',
         '  HILO_PORT: has to be 0 to 65535; 0 picks a free one',
         '  HILO_HOSTS.1: a host is a name or an address, as in ids.example.com or localhost:8080',
+        '  HILO_SECRETS.0: has to have at least 32 characters, as `openssl rand -hex 32` makes',
         '  --node-tag: a node tag has 1 to 4 capital letters, as in A',
         `  tokens.0 in ${config}: a token has at least 16 characters`,
         `  limits.count in ${config}: has to be at least 1`,
@@ -177,6 +178,8 @@ describe('serve', () => {
   test.each([
     [{ port: 'x' }, 'port: has to be a number'],
     [{ port: '' }, 'port: has to be a number'],
+    [{ host: '[::1]' }, 'host: has to be an address or a name, as in 127.0.0.1 or ::1'],
+    [{ host: ' 127.0.0.1' }, 'host: has to be an address or a name, as in 127.0.0.1 or ::1'],
     [{ data: 'postgres://hilo:secret@db/hilo' }, /data: has to be a folder, and is a URL. [^@]*$/],
     [{ drain: '-1' }, 'drain: has to be a number of seconds'],
     [{ drain: '601' }, 'drain: has to be 0 to 600 seconds'],
@@ -391,6 +394,13 @@ describe('serve', () => {
         '--help.\n',
     )
     expect(existsSync(data)).toBe(false)
+  })
+
+  test('a command that stands behind its flags: where it has to stand', async () => {
+    expect(await runCli(['--data', newFolder(), 'status'])).toMatchObject({
+      code: 1,
+      stderr: "error: 'status' has to come before its flags: status --data …\n",
+    })
   })
 
   test('a database that cannot be opened: which setting named it', async () => {
@@ -767,6 +777,22 @@ test.skipIf(!mayMapUsers)(
       code: 1,
       stderr: 'This user has no name on this machine: say with --by who does it.\n',
     })
+  },
+)
+
+test.skipIf(!mayMapUsers)(
+  `a file that may not be written to is named, and nothing is left beside it${unmapped}`,
+  async () => {
+    const data = newFolder()
+    await spawnCli(['init', '--data', data])
+    const file = join(data, 'hilo.db')
+    chmodSync(file, 0o444)
+    const args = [...AS_NOBODY, process.execPath, await cliFile(), 'serve', '--data', data]
+    await expect(promisify(execFile)(UNSHARE, args)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`permission denied, access '${file}'`),
+    })
+    expect(readdirSync(data)).toEqual(['hilo.db'])
   },
 )
 

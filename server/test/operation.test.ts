@@ -466,3 +466,19 @@ test('a device of another ledger is refused, logged once, and shown by its datab
     others: { shop: [held], depot: [held] },
   })
 })
+
+test('what a device makes up as the name of a ledger is neither logged nor shown', async () => {
+  const log = { info: vi.fn(), error: vi.fn() }
+  const { ask } = await newHandler({ log })
+  for (const held of [
+    '',
+    '<b>Call 555-0100</b>',
+    'x'.repeat(LIMITS.nameBytes),
+    'OTHEROTHEROTHER2',
+  ]) {
+    const body = { id: newId(), grants: [], ledgers: { A: held } }
+    expect(await ask(CHECK_IN, json(body))).toMatchObject({ status: 409 })
+  }
+  expect(log.error).not.toHaveBeenCalled()
+  expect((await ask('/healthz')).body.others).toEqual({})
+})

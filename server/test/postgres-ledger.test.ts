@@ -1,11 +1,12 @@
 /**
  * What only the PostgreSQL ledger has to stand: its settings, locks, roles, upgrades and failures.
  */
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { openPool } from '../src/addons/postgres/pool.js'
 import { connectionTo, openPostgresStore } from '../src/addons/postgres/store.js'
-import { openLedger } from '../src/index.js'
+import { openLedger, serve } from '../src/index.js'
 import type { Selection } from '../src/ledger/row-store.js'
 import { loader } from '../src/sql/rows.js'
 import type { Schema } from '../src/sql/schema.js'
@@ -141,6 +142,31 @@ test('a role without the right to create tables runs on tables that are there', 
   expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 1, high: 32 } }])
   await ledger.close()
   await runSql(databaseUrl, 'DROP OWNED BY hilo_test_role; DROP ROLE hilo_test_role')
+})
+
+test('a role that lost its rights: not healthy, claims wait, and the log says which', async () => {
+  const databaseUrl = await newDatabase()
+  await (await openLedger({ create: true, databaseUrl })).close()
+  const role = `hilo_${randomUUID().replaceAll('-', '')}`
+  await runSql(
+    databaseUrl,
+    `CREATE ROLE ${role} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`,
+  )
+  const url = new URL(databaseUrl)
+  url.username = role
+  const log = { info: vi.fn(), error: vi.fn() }
+  const { ask } = await newHandler({ log }, { databaseUrl: url.href })
+  expect((await ask('/healthz')).status).toBe(503)
+  expect((await ask('/databases/Shop/hilo/next?tag=orders')).status).toBe(503)
+  const denied = (table: string) => [
+    { reason: `PostgreSQL did not do it: permission denied for table ${table}.` },
+    'The database does not answer.',
+  ]
+  expect(log.error.mock.calls).toEqual([denied('hilo_meta'), denied('hilo_collections')])
+  await expect(serve({ port: 0, databaseUrl: url.href })).rejects.toThrow(
+    'permission denied for table hilo_meta',
+  )
+  await runSql(databaseUrl, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
 })
 
 /** The database as a role with another `search_path` has it. */

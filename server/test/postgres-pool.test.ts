@@ -2,6 +2,8 @@
  * Transactions whose statements are sent ahead: what fails undoes all of it, and nothing is taken
  * for done that is not.
  */
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { connectionFailure } from '../src/addons/postgres/failures.js'
 import { addressIn } from '../src/addons/postgres/place.js'
@@ -10,6 +12,9 @@ import { openLedger } from '../src/index.js'
 import { LedgerUnavailable } from '../src/ledger/errors.js'
 import { newDatabase } from './postgres.js'
 import { startRelay } from './relay.js'
+
+/** In a way that the client does not know. */
+const ASKS_FOR_PASSWORD = Buffer.from('R\0\0\0\x0b\0\0\0\x0aX\0\0')
 
 let pool: PostgresPool
 
@@ -184,6 +189,22 @@ test('a database that answers nothing any more is given up on, also by a start',
   const given = { name: 'LedgerUnavailable', message: expect.stringContaining('timeout') }
   expect(failures).toMatchObject([given, given, given])
   await ledger.close()
+})
+
+test('a connection that could not be made leaves no socket open', async () => {
+  const server = createServer((socket) =>
+    socket.once('data', () => socket.write(ASKS_FOR_PASSWORD)),
+  ).listen(0)
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const connected = once(server, 'connection')
+  const pool = openPool(`postgres://hilo@127.0.0.1:${port}/hilo`)
+  await expect(pool.query('SELECT 1')).rejects.toThrow('SASL')
+  const [socket] = await connected
+  socket.resume()
+  await once(socket, 'close')
+  await pool.close()
 })
 
 describe('what connecting failed with', () => {

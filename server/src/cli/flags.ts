@@ -98,8 +98,8 @@ export async function withSettings(
     const isGiven = (databaseUrl ?? dataDir) !== undefined
     const name = names[key] ?? (isGiven ? `${key} in ${flags.config}` : undefined)
     const what = key === 'data' ? 'The folder comes' : 'Address, user and password come'
-    const { message, code } = error as { message: string; code?: string }
-    const help = code === NO_RIGHT ? `. ${OWN_TABLES}` : ''
+    const { message, cause } = error as Error
+    const help = (cause as { code?: string })?.code === NO_RIGHT ? ` ${OWN_TABLES}` : ''
     throw name === undefined
       ? error
       : new Error(`${message}${help}\n${what} from ${name}.`, { cause: error })
@@ -147,8 +147,9 @@ function givenTo(command: Command): GlobalFlags {
   }
 }
 
-/** PostgreSQL's codes for a wrong user, password or database, and for a missing right. */
-const REFUSED_BY_POSTGRES = /^(28|3D|42501)/
+/** PostgreSQL's codes for a wrong user, password or database. */
+const REFUSED_BY_POSTGRES = /^(28|3D)/
+/** For a missing right. */
 const NO_RIGHT = '42501'
 const OWN_TABLES =
   'The server makes its tables, hilo_…, and upgrades them: let this user own them, and GRANT ' +

@@ -68,6 +68,8 @@ async function run(settings: Settings, config: string | undefined): Promise<void
 /** An unknown command ends up here, because this is the default command. */
 function refuseUnknown(command: Command, name: string): never {
   const known = command.parent!.commands.map((each) => each.name())
+  if (known.includes(name))
+    command.error(`error: '${name}' has to come before its flags: ${name} --data …`)
   command.error(
     `error: unknown command '${name}'. ${hint([name], known)}There are: ${known.join(', ')}. ` +
       'See --help.',

@@ -1,9 +1,11 @@
 /**
  * Which other ledgers devices hold numbers of, as this process has heard since it started, by
- * database: for the log and for `/healthz`. Bounded, because the names come from requests.
+ * database: for the log and for `/healthz`. Bounded, and only what can be a ledger's name, because
+ * the names come from requests.
  */
 import { HeldOfAnother } from '../ledger/errors.js'
 import type { OtherLedger } from '../ledger/ledger.js'
+import { LEDGER_NAME } from '../ledger/name.js'
 import type { Log } from './log.js'
 
 /** Databases, and names of each. */
@@ -22,6 +24,7 @@ export function otherLedgers(log: Log): OtherLedgers {
   const heard = new Map<string, Set<string>>()
   const others: OtherLedgers = {
     note(name, { held, name: own }) {
+      if (!LEDGER_NAME.test(held)) return
       const database = name.toLowerCase()
       const names = heard.get(database) ?? new Set()
       if (names.has(held) || names.size === MOST) return

@@ -2,7 +2,16 @@
  * Where the file of a SQLite ledger is, on the disk. Guarantees that nobody closes it here while
  * SQLite has it open, and tells when SQLite has another file open than the next start will find.
  */
-import { closeSync, fsyncSync, openSync, realpathSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { RAISE_FLOORS, RESTORE } from '../ledger/errors.js'
 import { SQLITE_FILE } from '../sql/schema.js'
@@ -47,6 +56,16 @@ export function createMissing(file: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
+}
+
+/**
+ * SQLite makes a log that has the rights of its file. One that cannot be written to would stay in
+ * the way of every start, also once the file can be written to again.
+ * @throws Error of the file system, which names the file
+ */
+export function requireWritable(file: string): void {
+  for (const name of [file, `${file}-wal`, `${file}-shm`])
+    if (existsSync(name)) accessSync(name, constants.W_OK)
 }
 
 /**

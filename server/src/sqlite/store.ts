@@ -19,7 +19,7 @@ import { type Opening, refuseMissing, SQLITE_FILE, upgradeSqlite } from '../sql/
 
 import { sqlStore } from '../sql/store.js'
 import { type Connect, connectTo, connectToRead } from './connection.js'
-import { createMissing, refuseLost, requireOneName, syncEntries } from './place.js'
+import { createMissing, refuseLost, requireOneName, requireWritable, syncEntries } from './place.js'
 import {
   BUSY_TIMEOUT_MS,
   commitsTo,
@@ -56,7 +56,7 @@ function naming<T>(folder: string, step: () => T): T {
       : isDamaged(cause)
         ? `${SQLITE_FILE} is damaged, or no ledger. Nothing was changed. Keep the file and what ` +
           `is beside it, and ${RESTORE}`
-        : 'It has to be a folder that this process may write to.'
+        : 'It has to be a folder that this process may write to, with all files in it.'
     throw new LedgerUnavailable(
       `The ledger in ${folder} cannot be opened: ${reasonOf(cause)}. ${advice}`,
       { cause },
@@ -98,6 +98,7 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
   const file = join(folder, SQLITE_FILE)
   createMissing(file)
   requireOneName(file)
+  requireWritable(file)
   const { db, header, close } = connectTo(file, (opened) => prepare(opened, folder), connect)
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)

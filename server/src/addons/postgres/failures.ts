@@ -7,9 +7,9 @@ import { LedgerUnavailable, RowLocked, reasonOf } from '../../ledger/errors.js'
 
 /**
  * Classes of SQLSTATE that speak of the database's state, not of our statements: connection,
- * rollback, resources, operator, system; a lock, read-only.
+ * rollback, resources, operator, system; a lock, read-only, a right that the role has not.
  */
-const UNAVAILABLE = /^(08|40|53|55P03|57|58|25006|XX)/
+const UNAVAILABLE = /^(08|40|53|55P03|57|58|25006|42501|XX)/
 
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK_DETECTED = '40P01'

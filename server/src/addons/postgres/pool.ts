@@ -80,6 +80,7 @@ export interface PostgresPool extends SqlDatabase {
 
 export function openPool(databaseUrl: string): PostgresPool {
   const pool = new pg.Pool({
+    Client,
     connectionString: databaseUrl,
     application_name: 'offline-hilo',
     max: MAX_CONNECTIONS,
@@ -143,6 +144,14 @@ export function openPool(databaseUrl: string): PostgresPool {
       waiting: pool.waitingCount,
     }),
     close: () => pool.end(),
+  }
+}
+
+/** Closes a connection that cannot be made: its open socket would keep the process from ending. */
+class Client extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config)
+    this.connection.once('error', () => this.connection.stream.destroy())
   }
 }
 

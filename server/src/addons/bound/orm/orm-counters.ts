@@ -10,7 +10,7 @@ import {
   refuseBindings,
 } from '../../../ledger/collections.js'
 import type { OrmCounters, Query, Schemas, SqlDatabase } from '../../../ledger/counter-port.js'
-import { CounterUnusable } from '../../../ledger/errors.js'
+import { CounterUnusable, LedgerUnavailable } from '../../../ledger/errors.js'
 import type { CollectionKey } from '../../../ledger/ledger.js'
 import { above, type Span } from '../../../ledger/number-line.js'
 import { putSetting } from '../../../sql/meta.js'
@@ -404,7 +404,9 @@ export async function explained<T>(binding: Binding, step: () => Promise<T>): Pr
   try {
     return await step()
   } catch (error) {
-    const { code, message } = error as { code?: string; message: string }
+    // The pool says of a missing right that the database is unavailable.
+    const said = error instanceof LedgerUnavailable ? error.cause : error
+    const { code, message } = (said ?? {}) as { code?: string; message?: string }
     if (code === undefined || !OF_THE_COUNTER.test(code)) throw error
     const fix = FIXES[code]?.(binding) ?? ''
     throw new CounterUnusable(
