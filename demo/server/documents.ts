@@ -19,11 +19,14 @@ const STYLE = `
   a { color: light-dark(#0b6e69, #52bfb6) }
   img { max-inline-size: 100% }`
 
+/** Of the site alone, or made by a program. */
+const LEFT_OUT = /^(\.vitepress|api|index\.md$)/
+
 /** @param target gets the pages, `index.html` with the list of all of them */
 export function buildDocuments(source: string, target: string): void {
   for (const path of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
     const page = path.replaceAll('\\', '/')
-    if (!page.endsWith('.md') || page === 'index.md') continue
+    if (!page.endsWith('.md') || LEFT_OUT.test(page)) continue
     const file = join(target, pageOf(page))
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, htmlOf(readFileSync(join(source, page), 'utf8'), page))
