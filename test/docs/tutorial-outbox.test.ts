@@ -80,7 +80,7 @@ test('an order that makes the API fail lets the others pass, and can be sent aga
   expect((await states())[0]).toEqual(['Ada', 'sent'])
 })
 
-test('an API that is down is asked once a round, and takes all orders when it is back', async () => {
+test('an API that is down is asked once a round, and gets all orders when it is back', async () => {
   const down = answering(() => new Response('', { status: 500 }))
   for (let rounds = 0; rounds < 9; rounds++) await trySending()
   expect(down).toHaveLength(9)
