@@ -23,6 +23,7 @@ import { StatusBar } from './views/status-bar.js'
 const PAGE_SIZE = 100
 
 async function start(): Promise<void> {
+  document.documentElement.toggleAttribute('data-framed', window !== window.top)
   tellOfKill()
   const connection = new Connection()
   if (!connection.isSwitchedOn) hilo.goOffline()

@@ -16,9 +16,13 @@ addEventListener('sync', (event) => {
   if (sync.tag === 'orders') sync.waitUntil(sendDrafts())
 })
 
-/** Stores the id before it sends the order. After a lost answer, it sends the same order again. */
+/**
+ * Stores the id before it sends the order. After a lost answer, it sends the same order again.
+ * @throws Error when the API failed to take one, so that the browser tries again later
+ */
 async function sendDrafts(): Promise<void> {
   const db = await opening
+  let problem: string | undefined
   for (const draft of await db.getAll('drafts')) {
     if (draft.refused) continue
     if (draft.id === undefined) {
@@ -27,15 +31,12 @@ async function sendDrafts(): Promise<void> {
     }
     const { key, ...order } = draft
     const answer = await fetch('/api/orders', { method: 'POST', body: JSON.stringify(order) })
+    const { refused } = await answer.json().catch(() => ({}))
     if (answer.status === 201) await db.delete('drafts', key!)
-    // Set aside, with the reason: the API would refuse it again, and the others go on.
-    else await db.put('drafts', { ...draft, refused: await refusalIn(answer) })
+    // Set aside, with the reason: the API would refuse it again.
+    else if (typeof refused === 'string') await db.put('drafts', { ...draft, refused })
+    // This draft makes the API fail, or the API is down. The others are tried all the same.
+    else problem = `The API answered ${answer.status}.`
   }
-}
-
-/** @throws Error when it is not the API that answers, so that the browser tries again later */
-async function refusalIn(answer: Response): Promise<string> {
-  const { refused } = await answer.json().catch(() => ({}))
-  if (typeof refused !== 'string') throw new Error(`No answer of the API: ${answer.status}.`)
-  return refused
+  if (problem) throw new Error(problem)
 }

@@ -3,10 +3,11 @@
  * would be.
  */
 import { createHash } from 'node:crypto'
-import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type InlineConfig } from 'vite'
+import { buildDocuments } from './documents.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const inRoot = (path: string) => join(ROOT, path)
@@ -49,7 +50,7 @@ export async function buildDesk(outDir: string): Promise<void> {
       },
     },
   })
-  cpSync(inRoot('docs'), join(outDir, 'docs'), { recursive: true })
+  buildDocuments(inRoot('docs'), join(outDir, 'docs'))
 }
 
 /** The files that the service worker keeps. It fetches one anew when its revision changes. */

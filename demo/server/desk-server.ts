@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { serveStatic } from '@hono/node-server/serve-static'
-import { Hono, type MiddlewareHandler } from 'hono'
+import { Hono } from 'hono'
 import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
 import { createHiloHandler, openLedger } from '../../server/src/index.js'
@@ -61,7 +61,7 @@ export async function startDesk({
       .route('/', outage.api())
       .all('/databases/*', (c) => hilo(c.req.raw))
       .all('/topology', (c) => hilo(c.req.raw))
-      .use(pageHeaders(), showMarkdown, serveStatic({ root: pages }))
+      .use(pageHeaders(), serveStatic({ root: pages }))
     const answer = getRequestListener(app.fetch)
     http.on('request', (request, response) => {
       if (outage.isOn && request.url !== OUTAGE_PATH) request.socket.destroy()
@@ -105,12 +105,6 @@ class Outage {
         return c.json({ isOn: false })
       })
   }
-}
-
-/** Browsers show text, and download what they do not know. */
-const showMarkdown: MiddlewareHandler = async (c, next) => {
-  await next()
-  if (c.res.ok && c.req.path.endsWith('.md')) c.header('content-type', 'text/plain; charset=utf-8')
 }
 
 const pageHeaders = () =>

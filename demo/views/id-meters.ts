@@ -1,6 +1,6 @@
 /**
  * What this device holds, per collection: ids left offline against the reserve, the state, gaps,
- * and the last error with its remedy.
+ * and what is wrong.
  */
 import type { CollectionStatus, Hilo } from '../../src/index.js'
 import { HiloError } from '../../src/index.js'
@@ -80,7 +80,8 @@ export class IdMeters {
       meter.problem('')
     } catch (error) {
       if (!(error instanceof HiloError)) throw error
-      meter.problem(error.message)
+      console.error(error)
+      meter.problem('There are no more ids now. Try again when the server answers.')
     } finally {
       this.#isAsking.delete(collection)
       this.render()
@@ -141,7 +142,7 @@ function drawMeter(root: Element, collection: Collection, keepMore: () => void):
         `${leased} of them in this tab · more come below ${Math.ceil(reserve / 2)} · ` +
           `${plural(gaps, 'number')} lost`,
       )
-      failed = lastError?.message ?? ''
+      failed = lastError ? 'More ids cannot be had now. The desk tries again by itself.' : ''
       setText(problem, asked || failed)
       bar.setAttribute('aria-valuemax', String(Math.max(full, available)))
       bar.setAttribute('aria-valuenow', String(available))

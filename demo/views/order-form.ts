@@ -2,7 +2,7 @@
  * The form for a new order. Nothing typed is lost: the form is cleared only when the order exists,
  * and a reload restores a draft.
  */
-import type { Hilo } from '../../src/index.js'
+import { type Hilo, HiloError } from '../../src/index.js'
 import { CATALOGUE, SAMPLE_CUSTOMERS } from '../catalogue.js'
 import type { Connection } from '../connection.js'
 import { type Desk, NoIds } from '../desk.js'
@@ -126,16 +126,14 @@ export class OrderForm {
   }
 
   #explain(error: unknown): void {
+    console.error(error)
     this.#lacked = error instanceof NoIds ? error : undefined
     const canSwitch = this.#lacked !== undefined && !this.#connection.isSwitchedOn
     setText(
       must('#problem-title'),
       this.#lacked ? lack(this.#lacked, this.#hilo) : 'The order was not created',
     )
-    setText(
-      must('#problem-text'),
-      this.#lacked ? remedy(canSwitch) : String((error as Error).message ?? error),
-    )
+    setText(must('#problem-text'), this.#lacked ? remedy(canSwitch) : HiloError.forUser(error))
     must('#problem-online').hidden = !canSwitch
     this.#problem.hidden = false
     // The storm is started far below.

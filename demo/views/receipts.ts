@@ -7,7 +7,7 @@ import {
   consecutive,
   type ReportedNumber,
 } from '../../src/addons/consecutive/index.js'
-import type { Hilo } from '../../src/index.js'
+import { type Hilo, HiloError } from '../../src/index.js'
 import { pullThePlug } from '../plug.js'
 import { el, idText, must, plural, setText } from './dom.js'
 
@@ -33,8 +33,9 @@ export class Receipts {
   /** Does the work. Then shows the receipts, and why the work failed if it did. */
   async #attempt(work: () => Promise<unknown>): Promise<void> {
     let problem = ''
-    await work().catch((error: Error) => {
-      problem = error.message
+    await work().catch((error: unknown) => {
+      console.error(error)
+      problem = HiloError.forUser(error)
     })
     setText(this.#problem, problem)
     this.#problem.hidden = problem === ''

@@ -15,7 +15,7 @@ export function plainHeaders(headers: HeadersInit | undefined): Record<string, s
     throw new HiloError(
       'invalid-argument',
       `No request was sent: \`headers\` are not what fetch takes (${(cause as Error).message}). ` +
-        'For characters beyond U+00FF, use `encodeURIComponent(value)`.',
+        'Pass { name: value }. For characters beyond U+00FF, use `encodeURIComponent(value)`.',
       { cause },
     )
   }

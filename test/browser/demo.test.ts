@@ -102,6 +102,37 @@ test('who kills a tab sees at once what it lost', async () => {
   expect(await page.evaluate(() => scrollY)).toBe(0)
 })
 
+test('on a laptop, each of the four desks shows the orders that it made', async () => {
+  const { page, url } = await openDesk()
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await page.goto(`${url}/demo/four/`)
+  const desks = page.mainFrame().childFrames()
+  for (const desk of desks) await desk.click('#ten')
+  for (const [at, desk] of desks.entries()) {
+    await desk.locator('.order').nth(39).waitFor()
+    const { y, height } = (await desk.locator('.order').first().boundingBox())!
+    expect(y + height, `desk ${at + 1}`).toBeLessThan(800)
+  }
+})
+
+test('what fails is told to the customer, and not in words for developers', async () => {
+  const { page, stop } = await openDesk()
+  await stop()
+  const more = '[data-collection=orders]'
+  await page.click(`${more} button`)
+  await page.waitForSelector(`${more} .meter-problem:text("no more ids now")`)
+  await page.evaluate(() => {
+    const { transaction } = IDBDatabase.prototype
+    IDBDatabase.prototype.transaction = function (...all) {
+      if (this.name.startsWith('offline-hilo')) throw new DOMException('QUOTA')
+      return transaction.apply(this, all)
+    }
+  })
+  await page.click('#print')
+  await page.waitForSelector('#receipts-problem:text("That did not work")')
+  expect(await page.textContent('main')).not.toMatch(/QUOTA|HiLo server|http:/)
+})
+
 const LOOKS = [
   ['light', 1280, 800],
   ['light', 390, 844],

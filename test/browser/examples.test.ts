@@ -146,6 +146,23 @@ test('Background Sync: a refused draft is set aside, and the others are sent', a
   expect(customers).toEqual(['Ada', 'Grace', 'Linus'])
 })
 
+test('Background Sync: a draft that makes the API fail does not hold up the others', async () => {
+  const customers: string[] = []
+  const { page } = await openExamples((order) => {
+    const { customer } = JSON.parse(order)
+    customers.push(customer)
+    return [customer === 'Ada' ? 500 : 201]
+  })
+  await page.evaluate(async () => {
+    const { addOrder } = await examples.serviceWorker()
+    const adding = ['Ada', 'Grace'].map(addOrder)
+    await navigator.serviceWorker.register('service-worker.js', { type: 'module' })
+    await Promise.all(adding)
+  })
+  await expect.poll(() => customers, { timeout: 30_000 }).toContain('Grace')
+  expect(customers[0]).toBe('Ada')
+})
+
 test('an app in a worker makes its ids there', async () => {
   const { page } = await openExamples()
   expect(await page.evaluate(() => examples.webWorker([3, 1, 4]))).toEqual([

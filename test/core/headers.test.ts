@@ -24,3 +24,8 @@ test('what fetch refuses is refused', () => {
     }),
   )
 })
+
+test('a text is no header: the message shows what is', () => {
+  const text = 'Bearer 1' as unknown as HeadersInit
+  expect(() => plainHeaders(text)).toThrow('Pass { name: value }.')
+})

@@ -71,10 +71,13 @@ test('its service worker keeps every file of the pages, by name or revision', as
 
 test('its page leads to the documents, which a browser shows', async () => {
   const { url } = await start(newFolder())
-  const [, path] = (await (await fetch(url)).text()).match(/href="(\/docs\/[^"]+)"/)!
-  const documents = await fetch(url + path)
-  expect(documents.headers.get('content-type')).toBe('text/plain; charset=utf-8')
-  expect(await documents.text()).toContain('# Documentation')
+  const read = async (address: string) => (await fetch(address)).text()
+  const [, path] = (await read(url)).match(/href="(\/docs\/[^"]*)"/)!
+  const index = await read(`${url}${path}`)
+  expect(index).toContain('<h1 id="documentation">Documentation</h1>')
+  const links = [...index.matchAll(/href="([\w/-]+\.html)"/g)].map(([, link]) => link!)
+  expect(links.length).toBeGreaterThan(40)
+  for (const link of links) expect(await read(`${url}${path}${link}`)).toContain('<h1 ')
 })
 
 test('it plays dead on demand: every request fails but the one that ends it', async () => {

@@ -62,7 +62,7 @@ export async function stored(url: string): Promise<string[]> {
 }
 
 const texts = (tab: TestPage) =>
-  tab.evaluate(() => [...document.querySelectorAll('li')].map((each) => each.textContent))
+  tab.evaluate(() => [...document.querySelectorAll('li')].map((each) => each.textContent.trim()))
 
 export const says = (tab: TestPage, lines: string[]) =>
   expect.poll(() => texts(tab), { timeout: 30_000 }).toEqual(lines)

@@ -4,7 +4,7 @@ import { useHiloStatus } from 'offline-hilo/react'
 import { type SubmitEvent, useEffect, useState } from 'react'
 import { addOrder, listOrders, NOT_STORED } from './db'
 import { hilo } from './hilo'
-import { keepSending, trySending } from './outbox'
+import { keepSending, sendAgain, trySending } from './outbox'
 
 export default function App() {
   const status = useHiloStatus(hilo, 'orders')
@@ -51,8 +51,15 @@ export default function App() {
       <p role="status">{status?.available ?? '…'} ids left for offline work</p>
       <p role="alert">{problem}</p>
       <ul>
-        {orders?.map(({ id, customer, state }) => (
-          <li key={id}>{`${id} ${customer}, ${state}`}</li>
+        {orders?.map(({ id, customer, state, isStuck }) => (
+          <li key={id}>
+            {`${id} ${customer}, ${state} `}
+            {isStuck && (
+              <button type="button" onClick={() => sendAgain(id)}>
+                Send again
+              </button>
+            )}
+          </li>
         ))}
       </ul>
     </main>

@@ -12,8 +12,10 @@ interface Waiting {
   /** In the queue of this browser. It never leaves it, so it may count from 1. */
   place?: number
   order: Order
+  /** How often the API failed to take it, for example with a 500. */
+  failures: number
   /** Why the API will never take it. */
-  refused?: string
+  refused?: string | undefined
 }
 
 export const db = new Dexie('my-shop') as Dexie & {
@@ -29,7 +31,7 @@ export async function addOrder(customer: string): Promise<string> {
   const order = { id, customer, madeAt: new Date().toISOString() }
   await db.transaction('rw', db.orders, db.outbox, async () => {
     await db.orders.add(order)
-    await db.outbox.add({ order })
+    await db.outbox.add({ order, failures: 0 })
   })
   return id
 }
@@ -41,10 +43,14 @@ export const NOT_STORED = 'This browser stores nothing for this site. Allow it, 
 export async function listOrders() {
   const orders = await db.orders.orderBy('madeAt').toArray()
   const outbox = new Map((await db.outbox.toArray()).map((each) => [each.order.id, each]))
-  return orders.map((order) => ({ ...order, state: stateOf(outbox.get(order.id)) }))
+  return orders.map((order) => ({ ...order, ...stateOf(outbox.get(order.id)) }))
 }
 
-function stateOf(waiting: Waiting | undefined): string {
-  if (!waiting) return 'sent'
-  return waiting.refused ? `refused: ${waiting.refused}` : 'waits'
+/** What is stuck, somebody may send again. */
+function stateOf(waiting: Waiting | undefined): { state: string; isStuck: boolean } {
+  if (!waiting) return { state: 'sent', isStuck: false }
+  const { refused, failures } = waiting
+  if (refused) return { state: `refused: ${refused}`, isStuck: true }
+  if (failures < 3) return { state: 'waits', isStuck: false }
+  return { state: 'not sent: the shop has a problem with it', isStuck: true }
 }

@@ -2,7 +2,7 @@ import { liveQuery } from 'dexie'
 import { HiloError } from 'offline-hilo'
 import { addOrder, listOrders, NOT_STORED } from './db'
 import { hilo } from './hilo'
-import { keepSending, trySending } from './outbox'
+import { keepSending, sendAgain, trySending } from './outbox'
 
 const form = document.querySelector('form')!
 const button = form.querySelector('button')!
@@ -38,13 +38,21 @@ liveQuery(() =>
   }),
 ).subscribe((orders) =>
   list.replaceChildren(
-    ...orders.map(({ id, customer, state }) => {
+    ...orders.map(({ id, customer, state, isStuck }) => {
       const item = document.createElement('li')
       item.textContent = `${id} ${customer}, ${state}`
+      if (isStuck) item.append(' ', sendAgainButton(id))
       return item
     }),
   ),
 )
+
+function sendAgainButton(id: string): HTMLButtonElement {
+  const again = document.createElement('button')
+  again.textContent = 'Send again'
+  again.addEventListener('click', () => sendAgain(id))
+  return again
+}
 
 const showStatus = () => {
   status.textContent = `${hilo.status('orders').available} ids left for offline work`

@@ -1,25 +1,29 @@
 import { db } from './db'
 
-/** Sends what waits, the oldest first. Rejects when the API cannot be reached. */
+/** Sends what waits, the oldest first. Rejects when the API cannot be reached, or fails. */
 async function sendOutbox(): Promise<void> {
-  for (const { place, order, refused } of await db.outbox.orderBy('place').toArray()) {
-    if (refused) continue
+  // What made the API fail comes after the others: it never holds them up twice.
+  for (const { place, order, ...waiting } of await db.outbox.toCollection().sortBy('failures')) {
+    if (waiting.refused) continue
     const answer = await fetch('/api/orders', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(order),
     })
-    if (answer.status === 201) await db.outbox.delete(place!)
+    if (answer.status === 201) {
+      await db.outbox.delete(place!)
+      continue
+    }
     // Set aside, with the reason: the API would refuse it again, and the others go on.
-    else await db.outbox.update(place!, { refused: await refusalIn(answer) })
+    const { refused } = await answer.json().catch(() => ({}))
+    if (typeof refused === 'string') {
+      await db.outbox.update(place!, { refused })
+      continue
+    }
+    // This order is wrong, or the API is down, or a sign-in page answers.
+    await db.outbox.update(place!, { failures: waiting.failures + 1 })
+    throw new Error(`The API answered ${answer.status}.`)
   }
-}
-
-/** @throws Error when it is not the API that answers: a proxy or a sign-in page on the way. */
-async function refusalIn(answer: Response): Promise<string> {
-  const { refused } = await answer.json().catch(() => ({}))
-  if (typeof refused !== 'string') throw new Error(`No answer of the API: ${answer.status}.`)
-  return refused
 }
 
 /** What cannot be sent now stays in the outbox. */
@@ -30,6 +34,12 @@ export async function trySending(): Promise<void> {
   } catch (error) {
     console.info((error as Error).message)
   }
+}
+
+/** Sends an order that is stuck. */
+export async function sendAgain(id: string): Promise<void> {
+  await db.outbox.where('order.id').equals(id).modify({ refused: undefined, failures: 0 })
+  await trySending()
 }
 
 /** Tries now, and again and again. Returns what ends it. */

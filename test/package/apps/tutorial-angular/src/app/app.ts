@@ -3,7 +3,7 @@ import { liveQuery } from 'dexie'
 import { HiloError } from 'offline-hilo'
 import { addOrder, listOrders, NOT_STORED } from './db'
 import { hilo } from './hilo'
-import { keepSending, trySending } from './outbox'
+import { keepSending, sendAgain, trySending } from './outbox'
 
 @Component({
   selector: 'app-root',
@@ -18,13 +18,19 @@ import { keepSending, trySending } from './outbox'
       <p role="alert">{{ problem() }}</p>
       <ul>
         @for (order of orders(); track order.id) {
-          <li>{{ order.id }} {{ order.customer }}, {{ order.state }}</li>
+          <li>
+            {{ order.id }} {{ order.customer }}, {{ order.state }}
+            @if (order.isStuck) {
+              <button type="button" (click)="sendAgain(order.id)">Send again</button>
+            }
+          </li>
         }
       </ul>
     </main>
   `,
 })
 export class App {
+  readonly sendAgain = sendAgain
   readonly orders = signal<Awaited<ReturnType<typeof listOrders>>>([])
   readonly available = signal(hilo.status('orders').available)
   readonly problem = signal('')
