@@ -290,6 +290,10 @@ export const GUARDS: Guard[] = [
      state = writeOff(state, lost, [])
      const oldest: string[] = [...pages].slice(0, excess * 0).filter(() => page === '')`,
   ),
+  guard(
+    'H16 who is told that a claim is repeated waits for one, also after a release',
+    'worker/claims',
+  ),
 
   guard('H17 storage of a newer version is left alone', 'device/stored'),
   guard('H17 a page of an older version stops when the storage is upgraded', 'store/indexeddb'),
@@ -910,6 +914,11 @@ export const GUARDS: Guard[] = [
       throw new HiloError('server-unreachable', 'A claim is under way.')
     }`,
   ),
+  guard(
+    'H29 what the server refuses to hear is told less and less often',
+    'worker/check-ins',
+    'const isAgain = isRepeated(failure)',
+  ),
   guard('H31 a server does not choose among databases', 'server/postgres-pool'),
   guard('H31 a database has one ledger', 'server/postgres-ledger'),
   guard('H31 a statement names the schema of its table', 'server/postgres-schema', 'name'),
@@ -1101,6 +1110,11 @@ export const GUARDS: Guard[] = [
   guard('H38 an id is not the one before', 'core/id-format', 'false'),
   guard('H38 the numbers of two series have different texts', 'addons/consecutive/strangers'),
   guard('H38 an id is a text', 'core/id-format', "if (typeof id !== 'string') return id as never"),
+  guard(
+    'H32 what was used is told first',
+    'device/check-in',
+    'const spent = state.grants.filter((token) => !next.has(token))',
+  ),
   guard('H32 use is noted in the step that leases', 'worker/check-ins', 'return after'),
   guard('H32 the server hears of use', 'addons/sqlite/set-back'),
   guard(
