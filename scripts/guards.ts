@@ -428,7 +428,20 @@ export const GUARDS: Guard[] = [
     'server/counter-hook',
     change('await isFree(request, hook, grant)', 'grant.low > 0'),
   ),
-  guard('H20 a counter in a table gives nothing unless it moves', 'server/addons/orm/bound-ledger'),
+  guard(
+    'H20 a counter in a table gives nothing unless it moves',
+    'server/addons/orm/changed-counters',
+  ),
+  guard(
+    'H20 a sequence that was set back stays there: more takes would go past the mark',
+    'server/addons/orm/changed-counters',
+    change('isBegun ? valueAbove(blocks, BigInt(floor)) : ', ''),
+  ),
+  guard(
+    'H31 a table or sequence that was changed while the server runs is checked again',
+    'server/addons/orm/changed-counters',
+    change('done.get(counter) === shape', 'done.has(counter)'),
+  ),
   guard('H20 a claim tells the highest number seen', 'device/claim', 'lastMax: 0'),
   guard('H20 a grant that overlaps is refused', 'device/claim'),
   guard(

@@ -940,8 +940,8 @@ describe('follow', () => {
   test('goes on above what a lost ledger granted, and refuses what is no other name', async () => {
     const data = newFolder()
     await (await openLedger({ create: true, dataDir: data })).close()
-    const follow = (name: string) =>
-      runCli(['follow', 'Shop', '--name', name, '--above', '500', ...yes, '--data', data])
+    const follow = (name: string, above = '500') =>
+      runCli(['follow', 'Shop', '--name', name, '--above', above, ...yes, '--data', data])
     const yes: string[] = []
     expect((await follow('Shop')).stderr).toContain("'Shop' is no name of a ledger")
     expect((await follow(OTHER)).stderr).toMatch(
@@ -951,6 +951,11 @@ describe('follow', () => {
     const { stdout } = await follow(OTHER)
     expect(stdout).toContain(`Shop follows ${OTHER}.`)
     expect(stdout).toContain('new ones begin at 501')
+    for (const above of ['500', '20'])
+      expect(await follow(OTHER, above)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`follows ${OTHER} already, above 500. Nothing was`),
+      })
     const ledger = await openLedger({ dataDir: data })
     const name = await ledger.readName()
     const claim = { database: 'Shop', collection: 'orders', count: 1, lastMax: 0, at: 0 }

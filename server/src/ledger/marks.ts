@@ -252,6 +252,7 @@ export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections
 /**
  * @param rows all rows of the database
  * @param followed the name of a ledger that granted nothing above `by`
+ * @throws RangeError when the ledger follows that one already, above `by` or more
  */
 export function raiseFloors(
   rows: Rows,
@@ -260,6 +261,12 @@ export function raiseFloors(
   followed?: string,
 ): StepResult<RaisedFloors> {
   const before = databaseIn(rows, database)
+  const already = followed === undefined ? 0 : (before.follows[followed] ?? 0)
+  if (already >= by)
+    throw new RangeError(
+      `${database} follows ${followed} already, above ${already}. Nothing was changed. If a device ` +
+        'holds a higher number, give that one.',
+    )
   const loaded = [...rows.collections.values()]
   const floor = sum(before.floor, by)
   const serial = sum(Math.max(before.serial, ...loaded.map((row) => row.serial)), SERIALS_SKIPPED)

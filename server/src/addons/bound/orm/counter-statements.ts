@@ -53,15 +53,7 @@ export const hasRow = async (query: Query, { location }: Counter): Promise<boole
 export async function raiseCounter(query: Query, binding: Counter, floor: number): Promise<void> {
   const { location, blocks } = binding
   const target = valueAbove(blocks, BigInt(floor))
-  if (!isSequence(location)) {
-    const { text, parameters } = conditionOf(location, 2)
-    await query(
-      `UPDATE ${location.table} SET ${quoted(location.column)} = $1 WHERE ` +
-        `${quoted(location.column)} < $1 AND ${text}`,
-      [String(target - location.ahead), ...parameters],
-    )
-    return
-  }
+  if (!isSequence(location)) return moveRow(query, location, target - location.ahead)
   const steps = (target - (await nextValue(query, binding)) + blocks.step - 1n) / blocks.step
   if (steps <= MAX_STEPS)
     await query(
@@ -70,6 +62,35 @@ export async function raiseCounter(query: Query, binding: Counter, floor: number
       [location.sequence, String(steps)],
     )
   else await setSequence(query, location, blocks.step, target)
+}
+
+/**
+ * Stores a value, unless the counter is above it.
+ * @throws CounterUnusable when the row does not move
+ */
+export async function moveRow(
+  query: Query,
+  location: TableLocation<Relation>,
+  stored: bigint,
+): Promise<void> {
+  const { table } = location
+  const column = quoted(location.column)
+  const { text, parameters } = conditionOf(location, 2)
+  const [, rows] = await Promise.all([
+    query(`UPDATE ${table} SET ${column} = $1 WHERE ${column} < $1 AND ${text}`, [
+      String(stored),
+      ...parameters,
+    ]),
+    readRows(query, location, ''),
+  ])
+  const now = storedIn(location, rows)
+  // guard: H20 a counter in a table gives nothing unless it moves
+  if (now < stored)
+    throw new CounterUnusable(
+      `${table}.${location.column} was to become ${stored}, and is ${now} after the update: a ` +
+        'trigger or a rule of the table is in the way. Nothing was granted. Drop it, or let it ' +
+        'leave this row alone.',
+    )
 }
 
 /**
@@ -207,7 +228,8 @@ export function storedIn(
     const found =
       rows.length === 0 ? 'no row' : rows.length > 1 ? 'several rows' : (row?.stored ?? 'no value')
     throw new CounterUnusable(
-      `${location.table} has ${found} where the counter ${location.column} should be.`,
+      `${location.table} has ${found} where the counter ${location.column} should be. Nothing ` +
+        'was granted. offline-hilo-server check says what to correct.',
     )
   }
   return BigInt(row.stored)

@@ -1,7 +1,7 @@
 /**
  * The ORMs' counters that collections are bound to, in the ledger's own PostgreSQL. Guarantees that
- * each connection checks a counter before it takes from it, and that it takes in the transaction
- * which grants the numbers.
+ * each connection checks a counter before it takes from it, again after each change of its tables,
+ * and that it takes in the transaction which grants the numbers.
  */
 import {
   BINDING_PREFIX,
@@ -29,7 +29,7 @@ import {
   nextValue,
   raiseCounter,
 } from './counter-statements.js'
-import { findCounter, findRelation } from './relations.js'
+import { findCounter, findRelation, shapeOf } from './relations.js'
 import { isProven, proveCommand, unprovenProblems } from './remembered-proof.js'
 import { STRATEGIES } from './strategies.js'
 import { takeBlocks } from './take-blocks.js'
@@ -41,11 +41,14 @@ import { type UsedRange, usedOf } from './used-ids.js'
  */
 const MOST_AT_ONCE = 64
 
-/** SQLSTATE classes whose cause is the counter: data, constraints, names and rights. */
-const OF_THE_COUNTER = /^(22|23|42)/
+/** SQLSTATEs whose cause is the counter or its table: all but those of the database's state. */
+const OF_THE_COUNTER = /^(?!08|25|40|53|55P03|57|58|XX)[0-9A-Z]{5}$/
 
 /** By SQLSTATE. */
 const FIXES: Readonly<Record<string, (binding: Binding) => string>> = {
+  // The end of a sequence, or of a column.
+  '22003': () =>
+    ' It is at the end of its type, so no id is left. If that is a mistake, correct it.',
   // A text that a column of another type does not take: a key's column.
   '22P02': ({ system }) => ` Give the key as ${system} has it.`,
   '42501': () =>
@@ -54,7 +57,7 @@ const FIXES: Readonly<Record<string, (binding: Binding) => string>> = {
 }
 
 function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): OrmCounters {
-  const checked = new WeakMap<Query, Set<Counter>>()
+  const checked = new WeakMap<Query, Map<Counter, string>>()
   const pacers = new Map<Counter, Pacer>()
   /** Counters that blocks were taken from. */
   const begun = new Set<Counter>()
@@ -62,12 +65,14 @@ function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): 
   async function usable(query: Query, key: CollectionKey): Promise<Counter> {
     const bound = bindings.get(bindingKey(key)) as Bound<Relation> & { authority: 'counter' }
     const { counter } = bound
-    const done = checked.get(query) ?? new Set()
+    const done = checked.get(query) ?? new Map<Counter, string>()
     checked.set(query, done)
-    if (done.has(counter)) return counter
+    const shape = await shapeOf(query, counter)
+    // guard: H31 a table or sequence that was changed while the server runs is checked again
+    if (done.get(counter) === shape) return counter
     const problems = await counterProblems(query, ledger, counter, false)
     if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
-    done.add(counter)
+    done.set(counter, shape)
     return counter
   }
 
@@ -406,11 +411,13 @@ export async function explained<T>(binding: Binding, step: () => Promise<T>): Pr
   } catch (error) {
     // The pool says of a missing right that the database is unavailable.
     const said = error instanceof LedgerUnavailable ? error.cause : error
-    const { code, message } = (said ?? {}) as { code?: string; message?: string }
+    const { code, message, where } = (said ?? {}) as Record<string, string | undefined>
     if (code === undefined || !OF_THE_COUNTER.test(code)) throw error
     const fix = FIXES[code]?.(binding) ?? ''
+    // A trigger raised it.
+    const from = where === undefined ? '' : ` (${where.split('\n')[0]})`
     throw new CounterUnusable(
-      `${nameOf(binding)} cannot be used. PostgreSQL says: ${message}.${fix}`,
+      `${nameOf(binding)} cannot be used. PostgreSQL says: ${message}${from}.${fix}`,
       { cause: error },
     )
   }

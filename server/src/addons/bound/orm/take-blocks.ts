@@ -8,7 +8,7 @@ import type { Query } from '../../../ledger/counter-port.js'
 import { CounterUnusable } from '../../../ledger/errors.js'
 import { type Span, sizeOf } from '../../../ledger/number-line.js'
 import { toSpans } from '../../../ledger/stock.js'
-import { idsOf, lastValue } from './blocks.js'
+import { firstOf, idsOf, lastValue, valueAbove } from './blocks.js'
 import {
   type Counter,
   isSequence,
@@ -18,13 +18,13 @@ import {
 } from './counter-options.js'
 import {
   adoptCommand,
-  conditionOf,
+  moveRow,
   nameOf,
   nextOf,
+  nextValue,
   readRows,
   storedIn,
 } from './counter-statements.js'
-import { quoted } from './sql-text.js'
 import { type UsedRange, usedOf } from './used-ids.js'
 
 /** A claim passes over blocks that are in use so many times. Then somebody has to look. */
@@ -56,10 +56,11 @@ export async function takeBlocks(
   let wanted = blocks
   for (let passes = 0; ; ) {
     const values = isSequence(location)
-      ? await takeFromSequence(query, binding, location, BigInt(wanted))
+      ? await takeFromSequence(query, binding, location, BigInt(wanted), floor)
       : await takeFromTable(query, binding, location, BigInt(wanted))
     const taken = values.flatMap((value) => idsOf(binding.blocks, value) ?? [])
-    refuseBackwards(binding, toSpans(taken), floor)
+    const [first] = toSpans(taken)
+    if (first) refuseBackwards(binding, first[0], floor)
     // guard: H20 ids that are in the table already are not granted
     const inUse = await usedBlocks(query, binding, taken)
     used.push(...inUse)
@@ -71,10 +72,10 @@ export async function takeBlocks(
   }
 }
 
-function refuseBackwards(binding: Counter, [first]: readonly Span[], floor: number): void {
-  if (!first || first[0] > floor) return
+function refuseBackwards(binding: Counter, low: number | bigint, floor: number): void {
+  if (low > floor) return
   throw new CounterUnusable(
-    `${nameOf(binding)} gave ids from ${first[0]}, but up to ${floor} may be in use: it went ` +
+    `${nameOf(binding)} gave ids from ${low}, but up to ${floor} may be in use: it went ` +
       'backwards. Nothing was granted. Find out who set it back, then raise it: ' +
       `${adoptCommand(binding)}.`,
   )
@@ -102,24 +103,28 @@ async function usedBlocks(
 
 async function takeFromSequence(
   query: Query,
-  { blocks, maxId }: Counter,
+  binding: Counter,
   location: SequenceLocation<Relation>,
   count: bigint,
+  floor: number,
 ): Promise<bigint[]> {
+  const { blocks, maxId } = binding
   const end = lastValue(blocks, maxId)
-  const rows = await query<{ value: string; increment: string }>(
-    `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next FROM ${location.sequence})
-     SELECT pg_catalog.nextval($1)::text AS value, seqincrement::text AS increment
-     FROM counter, pg_catalog.pg_sequence,
-       pg_catalog.generate_series(1, least($2::bigint, ($3::bigint - next) / ${blocks.step} + 1))
-     WHERE next <= $3::bigint AND seqrelid = $1::pg_catalog.regclass`,
-    [location.sequence, String(count), String(end)],
+  // The first values may stand for a part of their block.
+  const isBegun = floor > 0 && floor >= blocks.first
+  // guard: H20 a sequence that was set back stays there: more takes would go past the mark
+  const least = isBegun ? valueAbove(blocks, BigInt(floor)) : -(2n ** 63n)
+  const rows = await query<{ value: string }>(
+    `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next, least($3::bigint, seqmax) AS last
+       FROM ${location.sequence}, pg_catalog.pg_sequence
+       WHERE seqrelid = $1::pg_catalog.regclass AND seqincrement = ${blocks.step})
+     SELECT pg_catalog.nextval($1)::text AS value FROM counter,
+       pg_catalog.generate_series(1, least($2::bigint, (last - next) / ${blocks.step} + 1))
+     WHERE next BETWEEN $4::bigint AND last`,
+    [location.sequence, String(count), String(end), String(least)],
   )
-  if (rows.some(({ increment }) => BigInt(increment) !== blocks.step))
-    throw new CounterUnusable(
-      `Sequence ${location.sequence} moves by ${rows[0]!.increment} now, and moved by ` +
-        `${blocks.step} before. Nothing was granted.`,
-    )
+  if (rows.length === 0 && isBegun)
+    refuseBackwards(binding, firstOf(blocks, await nextValue(query, binding)), floor)
   return rows.map(({ value }) => BigInt(value)).filter((value) => value <= end)
 }
 
@@ -135,20 +140,6 @@ async function takeFromTable(
   for (let value = next; values.length < count && value <= end; value += blocks.step)
     values.push(value)
   if (values.length === 0) return []
-  const { text, parameters } = conditionOf(location, 2)
-  const column = quoted(location.column)
-  const moved = String(next - location.ahead + BigInt(values.length) * blocks.step)
-  const [row] = await query<{ stored: string }>(
-    `UPDATE ${location.table} SET ${column} = $1 WHERE ${text} RETURNING ${column}::text
-     AS stored`,
-    [moved, ...parameters],
-  )
-  // guard: H20 a counter in a table gives nothing unless it moves
-  if (row?.stored !== moved)
-    throw new CounterUnusable(
-      `${location.table}.${location.column} was to become ${moved}, and is ` +
-        `${row?.stored ?? 'not'} after the update: a trigger of the table is in the way. Nothing ` +
-        'was granted.',
-    )
+  await moveRow(query, location, next - location.ahead + BigInt(values.length) * blocks.step)
   return values
 }
