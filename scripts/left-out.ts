@@ -23,7 +23,11 @@ const LIBRARIES: { module: RegExp; cuts: Cut[] }[] = [
       // Answers to `in` and to an assignment.
       { what: /^ {4}set\(target.*?^ {4}},\n {4}has\(target.*?^ {4}},\n/gms },
       { what: /^ {12}if \(prop === 'store'\).*?^ {12}}\n/gms },
-      // Events that nobody listens to.
+      // Listeners of a request or a transaction that is over hear nothing any more.
+      { what: /^ {8}const unlisten = .*?^ {8}};\n/gms, times: 2 },
+      { what: /^ {12}unlisten\(\);\n/gm, times: 4 },
+      // Arguments that nobody reads, and events that nobody listens to.
+      { what: /, event\.oldVersion, event\.newVersion, wrap\(request\.transaction\), event/g },
       { what: /^ {4}if \(blocked\).*?^ {4}}\n/gms, times: 2 },
       { what: /^ {8}if \(terminated\)\n.*?;\n/gms },
     ],
