@@ -290,6 +290,10 @@ export const GUARDS: Guard[] = [
      state = writeOff(state, lost, [])
      const oldest: string[] = [...pages].slice(0, excess * 0).filter(() => page === '')`,
   ),
+  guard(
+    'H16 who is told that a claim is repeated waits for one, also after a release',
+    'worker/claims',
+  ),
 
   guard('H17 storage of a newer version is left alone', 'device/stored'),
   guard('H17 a page of an older version stops when the storage is upgraded', 'store/indexeddb'),
@@ -896,6 +900,11 @@ export const GUARDS: Guard[] = [
       this.#retry.failures = 0
       throw new HiloError('server-unreachable', 'A claim is under way.')
     }`,
+  ),
+  guard(
+    'H29 what the server refuses to hear is told less and less often',
+    'worker/check-ins',
+    'const isAgain = isRepeated(failure)',
   ),
   guard('H31 a server does not choose among databases', 'server/postgres-pool'),
   guard('H31 a database has one ledger', 'server/postgres-ledger'),

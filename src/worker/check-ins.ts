@@ -4,7 +4,7 @@
  * request. Guarantees that an answer is applied once.
  */
 import { type HeardLedger, HiloError, toFailure } from '../core/errors.js'
-import { isNoAnswer } from '../core/failures.js'
+import { isNoAnswer, isRepeated } from '../core/failures.js'
 import { type CheckInRequest, MOST_TOKENS } from '../core/wire.js'
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../device/check-in.js'
 import { hear } from '../device/ledger.js'
@@ -71,10 +71,15 @@ export class CheckIns {
   planReport(): void {
     // A report that has failed is sent again later, with all that was used until then.
     if (this.#report || this.#flight || this.#retry.failures > 0) return
-    const waits = [...this.#members].flatMap((each) => each.reportIn ?? [])
+    const waits = this.#reports()
     if (waits.length === 0) return
     // guard: H32 the server hears of use
     this.#report = this.#owner.after(Math.max(SOON_MS, ...waits), () => this.retryNow())
+  }
+
+  /** In how many milliseconds the server should hear of new leases, for each collection with some. */
+  #reports(): number[] {
+    return [...this.#members].flatMap((each) => each.reportIn ?? [])
   }
 
   /** The page goes: a report that is planned is sent now. */
@@ -144,7 +149,10 @@ export class CheckIns {
       this.#plan()
     } catch (error) {
       this.#plan()
-      this.#retry.failed(toFailure(error, 'storage-failed'), () => this.retryNow())
+      const failure = toFailure(error, 'storage-failed')
+      // guard: H29 what the server refuses to hear is told less and less often
+      const isAgain = isRepeated(failure) || this.#reports().length > 0
+      this.#retry.failed(failure, () => this.retryNow(), isAgain)
     } finally {
       this.#covered = new Set()
     }

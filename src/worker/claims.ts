@@ -49,7 +49,11 @@ export class Claims {
   ask(want: number): Promise<Failure | undefined> {
     const isOnline = this.#record.owner.isOnline()
     if (!isOnline) return Promise.resolve(SWITCHED_OFF)
-    if (this.isPaused && !this.#flight) return Promise.resolve(this.#lastFailure)
+    if (this.isPaused && !this.#flight) {
+      // guard: H16 who is told that a claim is repeated waits for one, also after a release
+      if (this.#lastFailure?.isRepeated) this.#retry.resume(() => this.askInBackground(want))
+      return Promise.resolve(this.#lastFailure)
+    }
     this.#flight ??= this.#start(want).finally(() => {
       this.#record.isClaiming = false
       this.#flight = undefined

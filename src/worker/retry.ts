@@ -33,14 +33,14 @@ export class Retry {
     return this.#pause > 0
   }
 
-  /** Plans `run`, if the failure is one that is repeated. */
-  failed(failure: Failure, run: () => void): void {
+  /** Plans `run`, if it is to be repeated. */
+  failed(failure: Failure, run: () => void, isAgain = isRepeated(failure)): void {
     const { status, retryAfter = 0, noAnswer } = failure
     const until = this.#owner.world.now() + retryAfter
     // guard: H33 a stranger's pause ends when the network may be back
     if (status === undefined || noAnswer) this.#ownPause = until
     else this.#serverPause = until
-    if (!isRepeated(failure)) return
+    if (!isAgain) return
     // guard: H25 pauses double
     const pause = Math.min(this.#pauses.first * 2 ** this.failures++, this.#pauses.longest)
     this.plan(Math.max(pause * (1 - this.#owner.world.random() / 2), this.#pause), run)
@@ -63,6 +63,11 @@ export class Retry {
       run()
     }
     this.#planned = { run: planned, cancel: this.#owner.after(wait, planned) }
+  }
+
+  /** Somebody asks during the pause: unless something is planned, `run` comes after it. */
+  resume(run: () => void): void {
+    if (!this.#planned) this.plan(this.#pause, run)
   }
 
   /** The network may be back: the plan runs now, unless the server asked for a pause. */

@@ -359,8 +359,10 @@ export class OwnServer {
     const seriesOf = (tag: string) => `${tag.toLowerCase()}-${this.#node}`
     return {
       ...ledger,
-      claim: (claims) =>
-        this.#shaky(async () => {
+      // A refusal of one give-back may be answered while another one of that request is under way.
+      claim: (claims) => {
+        const from = this.#sender
+        return this.#shaky(async () => {
           const outcomes = await ledger.claim(claims)
           for (const { shown = [] } of claims) this.#lostShown(shown)
           outcomes.forEach((outcome, i) => {
@@ -368,45 +370,50 @@ export class OwnServer {
             const { id, collection: tag, lastMax, shown = [] } = claims[i]!
             const { low, high, token } = outcome.grant
             const known = this.#grants.get(grantId(token))
-            const devices = [...(known?.devices ?? []), this.#sender]
-            this.#shown(shown, outcome.results)
+            const devices = [...(known?.devices ?? []), from]
+            this.#shown(from, shown, outcome.results)
             this.#grants.set(grantId(token), { devices, series: seriesOf(tag), low, high })
             if (id !== undefined && !outcome.isRepeat) {
               const tokens = shown.map(({ token }) => token)
               const isFound = outcome.results.includes('superseded')
-              this.#stage.witness.told(claimKey(id, tag), this.#sender, tokens, isFound)
+              this.#stage.witness.told(claimKey(id, tag), from, tokens, isFound)
             }
             // A claim whose first answer failed behind the ledger is granted when it comes again.
             if (!outcome.isRepeat || (!known && !this.#lost.has(grantId(token))))
-              this.#stage.witness.claimed(id, this.#sender, seriesOf(tag), lastMax, low, high)
+              this.#stage.witness.claimed(id, from, seriesOf(tag), lastMax, low, high)
           })
           return outcomes
-        }),
-      giveBack: (request) =>
-        this.#shaky(async () => {
+        })
+      },
+      giveBack: (request) => {
+        const from = this.#sender
+        return this.#shaky(async () => {
           const count = await ledger.giveBack(request)
           const { collection: tag, last, end, token } = request
           if (count > 0)
             this.#stage.witness.checker.returned(
               seriesOf(tag),
-              this.#sender,
+              from,
               last + 1,
               end,
               this.#isLate(token!),
             )
           return count
-        }),
-      checkIn: (request) =>
-        this.#shaky(async () => {
+        })
+      },
+      checkIn: (request) => {
+        const from = this.#sender
+        return this.#shaky(async () => {
           const results = await ledger.checkIn(request)
           const tokens = request.grants.map(({ token }) => token)
           const isFound = results.includes('superseded')
-          this.#stage.witness.told(request.id, this.#sender, tokens, isFound)
+          this.#stage.witness.told(request.id, from, tokens, isFound)
           for (const token of request.spent ?? []) this.#replaced(token, rotationOf(token) + 1)
           this.#lostShown(request.grants)
-          this.#shown(request.grants, results)
+          this.#shown(from, request.grants, results)
           return results
-        }),
+        })
+      },
     }
   }
 
@@ -419,7 +426,7 @@ export class OwnServer {
   }
 
   /** What became of the tokens that a device has shown, in a claim or in a check-in. */
-  #shown(shown: readonly ShownGrant[], results: readonly CheckInResult[]): void {
+  #shown(from: string, shown: readonly ShownGrant[], results: readonly CheckInResult[]): void {
     results.forEach((result, i) => {
       if (typeof result === 'object') this.#replaced(result.token, rotationOf(result.token))
       const { token } = shown[i]!
@@ -430,7 +437,7 @@ export class OwnServer {
       const isNewer = this.wasGrantedSince(token)
       const numbers = Array.from({ length: grant.high - grant.low + 1 }, (_, n) => grant.low + n)
       const without = numbers.filter((n) => !isNewer(n))
-      this.#stage.witness.copyFound(this.#sender, grant.series, without)
+      this.#stage.witness.copyFound(from, grant.series, without)
     })
   }
 

@@ -288,7 +288,7 @@ export class Receipts {
 
   /** At the end: compares what each device has stored with what its pages were told. */
   account(devices: readonly Device[]): void {
-    const { checker } = this.#simulation
+    const { checker, twoLedgers } = this.#simulation
     for (const { name, disk } of devices) {
       const stored = storedSeries(disk)
       const { state, numbers, links } = stored
@@ -332,12 +332,16 @@ export class Receipts {
         )
           checker.complain(`${name}: ${id} is ${is}, of ${key}, because of ${reason}`)
       for (const [id, made] of this.#made)
-        for (const { device, key, isLost } of made)
-          if (!isLost && device === name && letters.includes(id.split('-')[0]))
+        for (const { device, key, isLost, ledger } of made) {
+          const [letter = ''] = id.split('-')
+          // Another ledger gives the same letter to a device that has lost its storage.
+          const isOfToday = ledger === twoLedgers.giverOf(name, letter)
+          if (!isLost && device === name && letters.includes(letter) && isOfToday)
             if (!numbers.some((row) => row.id === id && row.key === key))
               checker.complain(`${name} has lost ${id} of ${key}`)
+        }
     }
-    const { areThere } = this.#simulation.twoLedgers
+    const { areThere } = twoLedgers
     for (const [id, all] of this.#made) {
       // A copy was given nothing. Where there are two ledgers, nobody makes one.
       const ledgers = new Set(areThere ? all.map(({ ledger }) => ledger) : [undefined])

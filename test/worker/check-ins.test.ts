@@ -672,6 +672,21 @@ describe('a check-in that fails', () => {
     expect(world.source.checkIns).toHaveLength(2)
   })
 
+  test.each([401, 403, 409])(
+    'because the server refuses it (%i) is sent less and less often, also while ids are made',
+    async (status) => {
+      const { world, owner } = await failing(new HiloError('server-refused', 'No.', { status }))
+      const before = world.source.checkIns.length
+      for (let minute = 0; minute < 8 * 60; minute++) {
+        if (minute < 20) await lease(owner, 1)
+        await world.pass(60_000)
+      }
+      expect(world.source.checkIns.length - before).toBeLessThan(20)
+      expect(world.source.checkIns.length - before).toBeGreaterThan(8)
+      expect(world.waits).toEqual([expect.any(Number)])
+    },
+  )
+
   test('without having been answered by a HiLo server is sent again as it was', async () => {
     const { world } = await failing(
       new HiloError('invalid-response', 'A sign-in page.', { noAnswer: true }),

@@ -63,6 +63,21 @@ describe('a claim', () => {
     expect(world.source.claims[1]).toEqual(world.source.claims[0])
   })
 
+  test('that is asked for within a pause is sent after it, also if a release came between', async () => {
+    const world = new FakeWorld()
+    world.source.onClaim = fail(refused(503, 10_000))
+    const { owner } = ownerIn(world)
+    failureOf(await owner.claim(target, 1))
+    must(await release(owner))
+    await lease(owner, 1)
+    expect(failureOf(await owner.claim(target, 1))).toMatchObject({ isRepeated: true })
+    await world.pass(9_999)
+    expect(world.source.claims).toHaveLength(1)
+    await world.pass(1)
+    await flush()
+    expect(world.source.claims).toHaveLength(2)
+  })
+
   test('whose answer was lost is sent again as it was, and brings the same grant', async () => {
     const world = new FakeWorld()
     world.source.onClaim = (claim) => {
