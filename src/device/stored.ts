@@ -155,7 +155,7 @@ const isSound = objectOf({
   checkIn: maybe(objectOf({ id: isText, grants: areShown })),
   checkedIn: maybe(isTime),
   answered: maybe(isText),
-  isUnheard: isFlag,
+  unheard: maybe(areTexts),
   isReleased: isFlag,
   isApart: isFlag,
   isPlain: isFlag,
