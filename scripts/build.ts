@@ -7,6 +7,7 @@ import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync 
 import { dirname, join, relative, resolve } from 'node:path'
 import { build, type Plugin } from 'rolldown'
 import { emitDeclarations } from './declarations.js'
+import { withoutUnused } from './left-out.js'
 import { moduleImports } from './module-imports.js'
 import { BROWSER_PACKAGE, isOneOf, type Package, SERVER_PACKAGE } from './packages.js'
 import { copyPages } from './pages.js'
@@ -143,7 +144,7 @@ async function emit(bundle: Bundle): Promise<void> {
     plugins: [
       ...(sharesErrors ? [errorsOfThePage(folder)] : []),
       ...(loadsOnDemand ? [filesOnDemand(folder)] : []),
-      withoutIdbExtras(),
+      withoutUnused(),
     ],
     transform: { target: isForNode ? 'node20.19' : 'es2022' },
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
@@ -180,29 +181,6 @@ function filesOnDemand(folder: string): Plugin {
       const source = String(specifier).replace(/\.js$/, '.ts')
       const id = importer && files.get(resolve(dirname(importer), source))
       return id ? { id, external: true } : null
-    },
-  }
-}
-
-/**
- * Leaves out what idb adds to databases and stores when it is loaded: methods without a
- * transaction, and iterators; what moves a cursor on; and what answers `in` and an assignment.
- * Nothing here uses them.
- */
-function withoutIdbExtras(): Plugin {
-  const call = /^replaceTraps\(/gm
-  const isMoved = 'getCursorAdvanceMethods().includes(func)'
-  const traps = /^ {4}set\(target.*?^ {4}},\n {4}has\(target.*?^ {4}},\n/ms
-  return {
-    name: 'without-idb-extras',
-    transform(code, id) {
-      if (!/\/idb\/build\/index\.js$/.test(id)) return null
-      if (code.match(call)?.length !== 2 || !code.includes(isMoved) || !traps.test(code))
-        throw new Error('idb has another form now: see what of it is not used.')
-      return code
-        .replace(call, '/* @__PURE__ */ replaceTraps(')
-        .replace(isMoved, 'false')
-        .replace(traps, '')
     },
   }
 }

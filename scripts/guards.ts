@@ -715,8 +715,8 @@ export const GUARDS: Guard[] = [
   guard(
     'H23 an error keeps its code',
     'core/errors',
-    `const { message, status, retryAfter, noAnswer, isTooMany, ledger, cause } = error
-     const code = 'storage-failed'`,
+    `const { message, cause, ...all } = error
+     const details = { ...all, code: 'storage-failed' }`,
   ),
 
   guard(

@@ -57,6 +57,7 @@ export interface HiloRealm extends Realm {
 }
 
 type OnlineCalls = typeof import('./online-calls.js')
+type RareCall = 'reserve' | 'release' | 'nextIdentity' | 'startOver'
 
 /** The checked options, and the signal that `close()` aborts. */
 export interface HiloAccess {
@@ -225,12 +226,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   async reserve(...args: unknown[]): Promise<void> {
     const [first, second, third] = args
     const options = typeof second === 'number' || !isPlain(first) ? third : second
-    return this.#online(
-      'reserve',
-      options,
-      ['timeout', 'signal', 'database'],
-      ({ reserve }, caller) => reserve(caller, args as ReserveArgs),
-    )
+    return this.#online('reserve', args as ReserveArgs, options, 'timeout', 'signal', 'database')
   }
 
   /**
@@ -241,12 +237,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * `invalid-response`, `aborted`; try again with the same `key`
    */
   async nextIdentity(collection: CollectionRef, options?: IdentityOptions): Promise<number> {
-    return this.#online(
-      'nextIdentity',
-      options,
-      ['key', 'signal', 'database'],
-      ({ nextIdentity }, caller) => nextIdentity(caller, collection, options),
-    )
+    const args = [collection, options] as const
+    return this.#online('nextIdentity', args, options, 'key', 'signal', 'database')
   }
 
   /** How things stand now, for a UI. It waits for nothing. */
@@ -347,9 +339,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   async release(...args: unknown[]): Promise<void> {
     const [first, second] = args
     const options = isPlain(first) ? first : second
-    return this.#online('release', options, ['signal', 'database'], ({ release }, caller) =>
-      release(caller, args as ReleaseArgs),
-    )
+    return this.#online('release', args as ReleaseArgs, options, 'signal', 'database')
   }
 
   /**
@@ -362,9 +352,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @throws HiloError `storage-failed`, `outdated`, `closed`
    */
   async startOver(options?: Pick<IdOptions, 'database'>): Promise<void> {
-    return this.#online('startOver', options, ['database'], ({ startOver }, caller) =>
-      startOver(caller, options?.database),
-    )
+    return this.#online('startOver', [options?.database], options, 'database')
   }
 
   /**
@@ -459,20 +447,21 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
   /**
    * Makes a rare call. Its limits begin before its file is loaded.
-   * @param name of the method
-   * @param known the options that the call has
+   * @param args of the call
+   * @param known the options that it has
    */
-  async #online<T>(
-    name: string,
+  async #online<M extends RareCall>(
+    name: M,
+    args: Parameters<OnlineCalls[M]>[1],
     options: unknown,
-    known: (keyof CallLimits)[],
-    run: (calls: OnlineCalls, caller: Caller) => Promise<T>,
-  ): Promise<T> {
+    ...known: (keyof CallLimits)[]
+  ): Promise<Awaited<ReturnType<OnlineCalls[M]>>> {
     const startedAt = performance.now()
     const { timeout = Number.POSITIVE_INFINITY, signal } = checkCall(options, ...known)
     const call = `\`hilo.${name}()\``
     const calls = await withinLimits(this.#loadOnlineCalls(), { timeout, signal, call })
-    return run(calls, this.#caller(startedAt))
+    const make = calls[name] as (...all: [Caller, typeof args]) => ReturnType<OnlineCalls[M]>
+    return await make(this.#caller(startedAt), args)
   }
 
   /** @throws HiloError `closed`, `server-unreachable` */

@@ -107,7 +107,10 @@ async function everyCollection(caller: Caller, database?: string): Promise<Used[
 }
 
 /** @throws HiloError */
-export async function startOver(caller: Caller, database?: string): Promise<void> {
+export async function startOver(
+  caller: Caller,
+  [database]: readonly [database: string | undefined],
+): Promise<void> {
   const { instance, fromFailure } = caller
   for (const { pageLeases, stock } of await everyCollection(caller, database)) {
     const answer = await instance.link.call('startOver', [pageLeases.target])
@@ -121,8 +124,7 @@ export async function startOver(caller: Caller, database?: string): Promise<void
 /** @throws HiloError */
 export async function nextIdentity(
   caller: Caller,
-  collection: CollectionRef,
-  given: IdentityOptions | undefined,
+  [collection, given]: readonly [collection: CollectionRef, options: IdentityOptions | undefined],
 ): Promise<number> {
   const { instance, newId, HiloError, fromFailure } = caller
   const options = readIdentity(given, caller)

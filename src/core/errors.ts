@@ -135,20 +135,20 @@ export class HiloError extends Error {
 
   override readonly name = 'HiloError'
   /** The cause, for code to act on. The message explains it and names a remedy. */
-  readonly code: HiloErrorCode
+  declare readonly code: HiloErrorCode
   /** HTTP status, when the server answered. */
-  readonly status: number | undefined
+  declare readonly status: number | undefined
   /**
    * Milliseconds to wait before the next attempt: the server asked for it (`Retry-After`), or
    * something did not answer in time.
    */
-  readonly retryAfter: number | undefined
+  declare readonly retryAfter: number | undefined
   /** A sign-in page, a proxy or a cache has answered, and no HiLo server. */
-  readonly noAnswer: true | undefined
+  declare readonly noAnswer: true | undefined
   /** The server says that it would grant fewer numbers. */
-  readonly isTooMany: true | undefined
+  declare readonly isTooMany: true | undefined
   /** @internal The server is another ledger than the device asked for. */
-  readonly ledger: HeardLedger | undefined
+  declare readonly ledger: HeardLedger | undefined
 
   constructor(
     code: HiloErrorCode,
@@ -158,12 +158,7 @@ export class HiloError extends Error {
     } = {},
   ) {
     super(message, details)
-    this.code = code
-    this.status = details.status
-    this.retryAfter = details.retryAfter
-    this.noAnswer = details.noAnswer
-    this.isTooMany = details.isTooMany
-    this.ledger = details.ledger
+    Object.assign(this, details, { code })
   }
 }
 
@@ -175,23 +170,18 @@ export function toFailure(error: unknown, fallback: HiloErrorCode): Failure {
   if (!(error instanceof HiloError))
     return { code: fallback, message: String((error as Error)?.message ?? error) }
   // guard: H23 an error keeps its code
-  const { code, message, status, retryAfter, noAnswer, isTooMany, ledger, cause } = error
+  const { name: _, message, cause, ...details } = error
   return {
-    code,
+    ...details,
     message,
-    ...(status !== undefined && { status }),
-    ...(retryAfter !== undefined && { retryAfter }),
-    ...(noAnswer && { noAnswer }),
-    ...(isTooMany && { isTooMany }),
-    ...(ledger && { ledger }),
     ...(cause !== undefined && {
-      cause: cause instanceof HiloError ? toFailure(cause, code) : String(cause),
+      cause: cause instanceof HiloError ? toFailure(cause, error.code) : String(cause),
     }),
-  }
+  } as Failure
 }
 
 export function fromFailure(failure: Failure): HiloError {
-  const { code, message, cause, ...details } = failure
+  const { code, message, cause, isRepeated: _, ...details } = failure
   return new HiloError(code, message, {
     ...details,
     ...(cause !== undefined && { cause: typeof cause === 'string' ? cause : fromFailure(cause) }),

@@ -35,60 +35,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     return {
       refused: `its version is ${String(stored.version)}, this package knows ${STATE_VERSION}`,
     }
-  const {
-    ranges,
-    leases,
-    offers,
-    claim,
-    reserve,
-    declared,
-    sinceGrant,
-    serverTag,
-    nodes,
-    issued,
-    gaps,
-    grants,
-    checkIn,
-    checkedIn,
-    answered,
-    unheard,
-    isReleased,
-    isApart,
-    isPlain,
-    ledgers,
-    stopped,
-    followed,
-    former,
-  } = stored
-  const isSound =
-    isListOf(ranges, isRange) &&
-    isListOf(leases, isHeldByPage) &&
-    isListOf(offers, isHeldByPage) &&
-    (claim === undefined ||
-      (isObject(claim) &&
-        isText(claim.id) &&
-        isCount(claim.lastBatchSize) &&
-        isCount(claim.lastMax) &&
-        (claim.shown === undefined || areShown(claim.shown)))) &&
-    (reserve === undefined || isCount(reserve)) &&
-    (declared === undefined ||
-      isListOf(declared, (each) => isCount(each.reserve) && isTime(each.day))) &&
-    (sinceGrant === undefined ||
-      (isObject(sinceGrant) && isTime(sinceGrant.at) && isCount(sinceGrant.issued))) &&
-    (serverTag === undefined || isText(serverTag)) &&
-    [nodes, unheard, former].every((each) => each === undefined || areTexts(each)) &&
-    isCount(issued) &&
-    isObject(gaps) &&
-    [gaps.crash, gaps.giveBack, gaps.fork, gaps.drop].every(isCount) &&
-    (checkIn === undefined ||
-      (isObject(checkIn) && isText(checkIn.id) && areShown(checkIn.grants))) &&
-    areTexts(grants) &&
-    (checkedIn === undefined || isTime(checkedIn)) &&
-    (answered === undefined || isText(answered)) &&
-    [isReleased, isApart, isPlain].every((is) => is === undefined || is === true) &&
-    (ledgers === undefined || (isObject(ledgers) && Object.values(ledgers).every(isText))) &&
-    [stopped, followed].every((each) => each === undefined || isStop(each))
-  if (!isSound) return { refused: 'fields are missing or have the wrong type' }
+  if (!isSound(stored)) return { refused: 'fields are missing or have the wrong type' }
 
   const state = stored as unknown as DeviceState
   const twice = heldTwice(state)
@@ -129,7 +76,6 @@ export function step<T>(
  */
 export const isGrant = (grant: unknown, prefix: string): grant is GrantedRange =>
   isObject(grant) &&
-  isObject(grant.range) &&
   isRange(grant.range) &&
   grant.range.prefix.startsWith(prefix) &&
   !grant.range.token
@@ -151,30 +97,70 @@ const TWO_OWNERS =
   'No id was handed out, and nothing was stored: numbers would have two owners here. This is a ' +
   'fault of offline-hilo. Report it.'
 
-type Fields = Record<string, unknown>
+type Check = (value: unknown) => boolean
 
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0
 /** A time of a device's clock, which may stand before 1970. */
 const isTime = (value: unknown): boolean => Number.isFinite(value)
-const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
-  Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
-const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
-const areShown = (grants: unknown): boolean =>
-  isListOf(grants, ({ token, next }) => isText(token) && isCount(next))
-const isStop = (stop: unknown): boolean =>
-  isObject(stop) &&
-  [stop.of, stop.by, stop.tag].every(isText) &&
-  isTime(stop.at) &&
-  isCount(stop.numbers)
-const isHeldByPage = (item: Fields): boolean =>
-  isText(item.id) && isText(item.page) && isObject(item.range) && isRange(item.range)
-export const isRange = (range: Fields | Range): range is Range =>
-  isCount(range.from) &&
-  isCount(range.to) &&
-  range.from <= range.to &&
-  isText(range.prefix) &&
-  isText(range.serverTag) &&
-  (range.token === undefined || isText(range.token))
+const maybe =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value)
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check)
+function objectOf(checks: Record<string, Check>): Check {
+  const names = Object.keys(checks)
+  return (value) => isObject(value) && names.every((name) => checks[name]!(value[name]))
+}
+
+const hasRange = objectOf({
+  from: isCount,
+  to: isCount,
+  prefix: isText,
+  serverTag: isText,
+  token: maybe(isText),
+})
+export const isRange = (range: unknown): range is Range =>
+  hasRange(range) && (range as Range).from <= (range as Range).to
+
+const areHeld = listOf(objectOf({ id: isText, page: isText, range: isRange }))
+const areShown = listOf(objectOf({ token: isText, next: isCount }))
+const isStop = maybe(
+  objectOf({ of: isText, by: isText, tag: isText, at: isTime, numbers: isCount }),
+)
+const isFlag = maybe((value) => value === true)
+const areTexts = listOf(isText)
+
+const isSound = objectOf({
+  ranges: listOf(isRange),
+  leases: areHeld,
+  offers: areHeld,
+  claim: maybe(
+    objectOf({ id: isText, lastBatchSize: isCount, lastMax: isCount, shown: maybe(areShown) }),
+  ),
+  reserve: maybe(isCount),
+  declared: maybe(listOf(objectOf({ reserve: isCount, day: isTime }))),
+  sinceGrant: maybe(objectOf({ at: isTime, issued: isCount })),
+  serverTag: maybe(isText),
+  nodes: maybe(areTexts),
+  issued: isCount,
+  gaps: objectOf({ crash: isCount, giveBack: isCount, fork: isCount, drop: isCount }),
+  grants: areTexts,
+  checkIn: maybe(objectOf({ id: isText, grants: areShown })),
+  checkedIn: maybe(isTime),
+  answered: maybe(isText),
+  unheard: maybe(areTexts),
+  isReleased: isFlag,
+  isApart: isFlag,
+  isPlain: isFlag,
+  ledgers: maybe((value) => isObject(value) && Object.values(value).every(isText)),
+  stopped: isStop,
+  followed: isStop,
+  former: maybe(areTexts),
+} satisfies Record<Exclude<keyof DeviceState, 'version'>, Check>)

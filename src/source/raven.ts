@@ -21,7 +21,7 @@ import {
 } from '../device/requests.js'
 import type { DeviceClaim, GrantedRange } from '../device/state.js'
 import { isRange } from '../device/stored.js'
-import { invalid, noHiloAnswer, parsed, readAnswer } from './answers.js'
+import { invalid, noHiloAnswer, readAnswer } from './answers.js'
 import { type GetHeaders, requester, type ServerAddress } from './http.js'
 import type { Source } from './source.js'
 

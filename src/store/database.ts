@@ -165,8 +165,9 @@ export class Database<Schema extends DBSchema> {
     // and never run a transaction. If this one fails instead, that is no problem: the next may
     // succeed.
     const trying = opening.then(async (db) => {
-      const { store, done } = db.transaction(this.#description.stores[0]!)
-      await Promise.allSettled([store.count(), done])
+      const [name] = this.#description.stores as [StoreNames<Schema>]
+      const tx = db.transaction(name)
+      await Promise.allSettled([tx.objectStore(name).count(), tx.done])
       return db
     })
     try {

@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url'
 import { build, type Rolldown } from 'vite'
+import { withoutUnused } from '../../scripts/left-out.js'
 
 /** Content of each file, by its path on the site. */
 export type Files = Map<string, string | Uint8Array>
@@ -21,6 +22,8 @@ async function bundle(): Promise<Files> {
     configFile: false,
     root: fileURLToPath(new URL('site', import.meta.url)),
     logLevel: 'warn',
+    // The package has the libraries without what it does not use.
+    plugins: [withoutUnused()],
     build: {
       write: false,
       minify: false,
@@ -31,7 +34,7 @@ async function bundle(): Promise<Files> {
         ),
       },
     },
-    worker: { format: 'es' },
+    worker: { format: 'es', plugins: () => [withoutUnused()] },
   })) as Rolldown.RolldownOutput
   return new Map(
     output.output.map((file) => [

@@ -60,7 +60,8 @@ function publicOf({ body: { body } }: Class, text: string): Members[number][] {
     (node) =>
       (node.type === 'MethodDefinition' || node.type === 'PropertyDefinition') &&
       /^[a-z]/.test(keyOf(node)) &&
-      !('declare' in node && node.declare) &&
+      // An inherited method with a type of its own.
+      !('declare' in node && node.declare && !node.readonly) &&
       !('override' in node && node.override) &&
       keyOf(node) !== 'constructor' &&
       !(node.type === 'MethodDefinition' && node.value.body && overloaded.has(keyOf(node))),
