@@ -4,10 +4,9 @@
  * a step which cannot be done fails alone, and that steps about a bound collection, whose row
  * somebody else may hold locked, delay no others.
  */
-import { setImmediate } from 'node:timers'
+import { batches, isOutage } from './batches.js'
 import { authorityOf, distinct, keyText, serialText } from './collections.js'
 import { type LedgerCore, withDatabases } from './core.js'
-import { LedgerUnavailable, RowLocked } from './errors.js'
 import type { RowChanges, Rows, Selection } from './row-store.js'
 
 /** Such a step may select these rows only. */
@@ -36,29 +35,16 @@ interface Waiting {
   settle(outcome: Outcome): void
 }
 
-/** Rows of one commit. More gains nothing, and its first step would wait longer. */
-const MAX_ROWS = 500
-
 export function withSharedCommits(core: LedgerCore): SharingCore {
   const { change, context } = core
-  /** By the bound collection that they are about, or none. Those with steps that wait. */
-  const lanes = new Map<string, Waiting[]>()
+  const waiting = batches<Waiting>(({ shared }) => 1 + (shared.select.grants?.length ?? 0), commit)
 
+  /** The bound collection that a step is about, or none. */
   function laneOf({ collections = [], serials = [] }: SharedSelection): string {
     const found = [...collections, ...serials].find(
       (key) => authorityOf(context.bound, key) !== 'ledger',
     )
     return found ? keyText(found) : ''
-  }
-
-  async function run(lane: string, waiting: Waiting[]): Promise<void> {
-    while (waiting.length > 0) {
-      // Waits one turn of the event loop, so that steps which arrived together share a commit, and
-      // new requests come between two commits, also where the database commits synchronously.
-      await new Promise((resolve) => setImmediate(resolve))
-      await commit(nextOf(waiting))
-    }
-    lanes.delete(lane)
   }
 
   async function commit(batch: readonly Waiting[]): Promise<void> {
@@ -69,37 +55,20 @@ export function withSharedCommits(core: LedgerCore): SharingCore {
       const outcomes = await change(databases, { select, step: (rows) => inTurn(rows, steps) })
       for (const [i, { settle }] of batch.entries()) settle(outcomes[i]!)
     } catch (failure) {
-      const isOutage = failure instanceof LedgerUnavailable && !(failure instanceof RowLocked)
-      if (isOutage || batch.length === 1) for (const { settle } of batch) settle({ failure })
+      if (isOutage(failure) || batch.length === 1)
+        for (const { settle } of batch) settle({ failure })
       else for (const each of batch) await commit([each])
     }
   }
 
   const share = <T>(shared: SharedStep<T>) =>
     new Promise<T>((resolve, reject) => {
-      const lane = laneOf(shared.select)
       const settle = (outcome: Outcome) =>
         'failure' in outcome ? reject(outcome.failure) : resolve(outcome.answer as T)
-      const known = lanes.get(lane)
-      const waiting = known ?? []
-      waiting.push({ shared, settle })
-      if (known) return
-      lanes.set(lane, waiting)
-      void run(lane, waiting)
+      waiting.add(laneOf(shared.select), { shared, settle })
     })
 
   return { ...core, share }
-}
-
-function nextOf(waiting: Waiting[]): Waiting[] {
-  let rows = 0
-  let steps = 0
-  for (const { shared } of waiting) {
-    rows += 1 + (shared.select.grants?.length ?? 0)
-    if (steps > 0 && rows > MAX_ROWS) break
-    steps++
-  }
-  return waiting.splice(0, steps)
 }
 
 /** Runs the steps one after the other, each on the rows as those before it leave them. */
