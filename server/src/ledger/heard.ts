@@ -68,6 +68,7 @@ export function withTold(
 ): SeriesRow {
   const last = Math.max(row.last, told.last)
   const numbers = joined(periodsOf(row), toldIn(told, row.last))
+  // guard: H40 a closing is kept for the device that goes on with the series
   const periods = closings.reduce(withClosing, numbers)
   return { ...row, last, periods: storedPeriods(periods, last) }
 }
@@ -82,7 +83,6 @@ function withClosing(
   }
   const done = { ...mark, period, ...(closed && { closed }) }
   const isKnown = periods.some((each) => each.period === period)
-  // guard: H40 a closing is kept for the device that goes on with the series
   return isKnown
     ? periods.map((each) => (each.period === period ? done : each))
     : [...periods, done].slice(-MOST_PERIODS)
