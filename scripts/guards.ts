@@ -1107,6 +1107,11 @@ export const GUARDS: Guard[] = [
   guard('H38 an id is not the one before', 'core/id-format', 'false'),
   guard('H38 the numbers of two series have different texts', 'addons/consecutive/strangers'),
   guard('H38 an id is a text', 'core/id-format', "if (typeof id !== 'string') return id as never"),
+  guard(
+    'H32 what was used is told first',
+    'device/check-in',
+    'const spent = state.grants.filter((token) => !next.has(token))',
+  ),
   guard('H32 use is noted in the step that leases', 'worker/check-ins', 'return after'),
   guard('H32 the server hears of use', 'addons/sqlite/set-back'),
   guard(

@@ -41,10 +41,10 @@ export function isCheckInDue(state: DeviceState, date: number): boolean {
  * nothing has a token that could tell a copy.
  */
 export function reportIn(
-  { isUnheard, checkedIn, isApart }: DeviceState,
+  { unheard, checkedIn, isApart }: DeviceState,
   date: number,
 ): number | undefined {
-  if (!isUnheard || isApart) return undefined
+  if (!unheard || isApart) return undefined
   return isWithin(checkedIn, date, REPORT_MS) ? checkedIn! + REPORT_MS - date : 0
 }
 
@@ -80,26 +80,39 @@ export const claimsFirst = (state: DeviceState): boolean =>
  * stores their token are in no older copy.
  */
 export function withUse(before: DeviceState, after: DeviceState): DeviceState {
-  if (after.isUnheard || after.leases === before.leases) return after
+  if (after.leases === before.leases) return after
   const known = new Set(before.leases.map(({ id }) => id))
   const free = new Set([...before.ranges, ...before.offers.map(({ range }) => range)].map(tokenOf))
-  const isUse = after.leases.some(
-    ({ id, range }) => range.token !== undefined && !known.has(id) && free.has(range.token),
-  )
+  const used = after.leases
+    .filter(({ id, range }) => !known.has(id) && free.has(range.token))
+    .flatMap(({ range }) => range.token ?? [])
   // guard: H32 use is noted in the step that leases
-  return isUse ? { ...after, isUnheard: true } : after
+  return used.length > 0 ? { ...after, ...unheardOf([...(after.unheard ?? []), ...used]) } : after
 }
+
+/** None are not stored. */
+export const unheardOf = (tokens: readonly string[]): Pick<DeviceState, 'unheard'> =>
+  tokens.length > 0 ? { unheard: [...new Set(tokens)] } : {}
 
 const tokenOf = ({ token }: Range): string | undefined => token
 
 /**
- * A request was begun that shows a token: an older copy of this storage that holds it free will be
- * found. A token of which nothing is held may be in no older copy, and tells nothing of use.
+ * A request was begun that shows these tokens: an older copy of this storage that holds them free
+ * will be found. A token of which nothing is held may be in no older copy, and tells nothing of
+ * use.
  */
 export function withoutUse(state: DeviceState, shown: CheckInRequest['grants']): DeviceState {
-  const { isUnheard, ...rest } = state
-  const tokens = new Set(everything(state).map(tokenOf))
-  return isUnheard && shown.some(({ token }) => tokens.has(token)) ? rest : state
+  const held = new Set(everything(state).map(tokenOf))
+  return heardOf(
+    state,
+    shown.flatMap(({ token }) => (held.has(token) ? token : [])),
+  )
+}
+
+/** The server has heard of the use of these, or there is nothing to hear any more. */
+export function heardOf(state: DeviceState, tokens: readonly string[]): DeviceState {
+  const { unheard = [], ...rest } = state
+  return { ...rest, ...unheardOf(unheard.filter((token) => !tokens.includes(token))) }
 }
 
 /**
@@ -118,21 +131,31 @@ export function beginCheckIn(
   const next = new Map<string, number>()
   for (const { token, from } of everything(state))
     if (token) next.set(token, Math.min(from, next.get(token) ?? from))
-  const isSpent = (token: string) => !next.has(token)
-  const spent = state.grants.filter(isSpent).slice(0, MOST_TOKENS)
+  const { unheard = [] } = state
+  // guard: H32 what was used is told first
+  const spent = [...unheard, ...state.grants].filter((token) => !next.has(token))
+  const [told, untold] = splitOff([...new Set(spent)])
+  const [shown] = splitOff([
+    ...new Set([...unheard.filter((token) => next.has(token)), ...next.keys()]),
+  ])
   // Between two ledgers the question is whether one follows the other (H34).
-  if (next.size + spent.length === 0 && !state.stopped) return { state }
+  if (next.size + told.length === 0 && !state.stopped) return { state }
   const request = {
     id,
     // The next check-in shows the others, and tells which others are spent.
-    grants: [...next].slice(0, MOST_TOKENS).map(([token, lowest]) => ({ token, next: lowest })),
-    spent,
+    grants: shown.map((token) => ({ token, next: next.get(token)! })),
+    spent: told,
     ...(state.ledgers && { ledgers: state.ledgers }),
   }
-  const { isUnheard: _, ...rest } = state
-  const untold = state.grants.filter(isSpent).slice(MOST_TOKENS)
-  return { state: { ...rest, grants: [...untold, ...next.keys()], checkIn: request }, request }
+  const begun = { ...state, grants: [...untold, ...next.keys()], checkIn: request }
+  return { state: heardOf(begun, [...shown, ...told]), request }
 }
+
+/** As many as a request takes, and the rest. */
+const splitOff = (tokens: readonly string[]): [string[], string[]] => [
+  tokens.slice(0, MOST_TOKENS),
+  tokens.slice(MOST_TOKENS),
+]
 
 /**
  * Applies the answer: once, however many tabs saw it.
@@ -219,6 +242,7 @@ function renew(state: DeviceState, token: string, newToken: string, high: number
     // guard: H12 what a give-back has taken does not come back
     to: Math.min(range.to, high),
   })
+  const swapped = (other: string) => (other === token ? newToken : other)
   const isOurs = (range: Range) => range.token === token
   const back = state.offers.filter(({ range }) => isOurs(range)).map(({ range }) => renewed(range))
   const free = state.ranges.map((range) => (isOurs(range) ? renewed(range) : range))
@@ -231,7 +255,8 @@ function renew(state: DeviceState, token: string, newToken: string, high: number
       return size(range) > 0 ? { ...lease, range } : []
     }),
     offers: state.offers.filter(({ range }) => !isOurs(range)),
-    grants: state.grants.map((other) => (other === token ? newToken : other)),
+    grants: state.grants.map(swapped),
+    ...unheardOf((state.unheard ?? []).map(swapped)),
   }
 }
 
@@ -242,10 +267,11 @@ const dropForked = (state: DeviceState, token: string): DeviceState =>
 function dropGrant(state: DeviceState, token: string, cause: 'fork' | 'drop'): DeviceState {
   const held = [...state.ranges, ...state.leases.map(({ range }) => range)]
   const dropped = held.filter((range) => range.token === token)
-  return {
+  const left = {
     ...renew(state, token, token, -1),
     issued: Math.max(state.issued, ...dropped.map((range) => range.to)),
     grants: state.grants.filter((other) => other !== token),
     gaps: { ...state.gaps, [cause]: state.gaps[cause] + total(dropped) },
   }
+  return heardOf(left, [token])
 }

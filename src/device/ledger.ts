@@ -8,6 +8,7 @@
 import { type HeardLedger, HiloError } from '../core/errors.js'
 import { isLocal } from '../core/local-url.js'
 import { type Range, total } from '../core/range.js'
+import { heardOf } from './check-in.js'
 import { dropClaim, heldRanges, highest } from './claim.js'
 import type { DeviceState, Stop } from './state.js'
 
@@ -50,13 +51,15 @@ function goOnAfter(before: DeviceState, { of, by, tag, at }: Stop): DeviceState 
   const isHeldOfOther = ({ range }: { range: Range }) => isKept(range)
   const kept = heldRanges(state).filter(isKept)
   const numbers = total(heldRanges(state)) - total(kept)
+  const isOfKept = (token: string) => kept.some((range) => range.token === token)
+  const dropped = (state.unheard ?? []).filter((token) => !isOfKept(token))
   return {
-    ...state,
+    ...heardOf(state, dropped),
     // guard: H34 nothing that the first ledger granted is issued under the second
     ranges: state.ranges.filter(isKept),
     leases: state.leases.filter(isHeldOfOther),
     offers: state.offers.filter(isHeldOfOther),
-    grants: state.grants.filter((token) => kept.some((range) => range.token === token)),
+    grants: state.grants.filter(isOfKept),
     issued: highest(state),
     gaps: { ...state.gaps, ledger: (state.gaps.ledger ?? 0) + numbers },
     ledgers: { ...state.ledgers, [tag]: by },

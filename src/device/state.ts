@@ -111,8 +111,8 @@ export interface DeviceState {
   checkedIn?: number
   /** The last one that was answered in the session that began it. */
   answered?: string
-  /** Numbers were leased, and no request that shows a token was begun since (H32). */
-  isUnheard?: true
+  /** Tokens whose numbers were leased since a request that shows them was begun last (H32). */
+  unheard?: readonly string[]
   /** The ledgers that granted these ranges (H34). A ledger without a name is not among them. */
   ledgers?: LedgerNames
   /** Another one has answered: nothing is leased or claimed. */

@@ -51,7 +51,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     checkIn,
     checkedIn,
     answered,
-    isUnheard,
+    unheard,
     isReleased,
     isApart,
     isPlain,
@@ -76,20 +76,18 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
     (sinceGrant === undefined ||
       (isObject(sinceGrant) && isTime(sinceGrant.at) && isCount(sinceGrant.issued))) &&
     (serverTag === undefined || isText(serverTag)) &&
-    (nodes === undefined || (Array.isArray(nodes) && nodes.every(isText))) &&
+    [nodes, unheard, former].every((each) => each === undefined || areTexts(each)) &&
     isCount(issued) &&
     isObject(gaps) &&
     [gaps.crash, gaps.giveBack, gaps.fork, gaps.drop].every(isCount) &&
     (checkIn === undefined ||
       (isObject(checkIn) && isText(checkIn.id) && areShown(checkIn.grants))) &&
-    Array.isArray(grants) &&
-    grants.every(isText) &&
+    areTexts(grants) &&
     (checkedIn === undefined || isTime(checkedIn)) &&
     (answered === undefined || isText(answered)) &&
-    [isUnheard, isReleased, isApart, isPlain].every((is) => is === undefined || is === true) &&
+    [isReleased, isApart, isPlain].every((is) => is === undefined || is === true) &&
     (ledgers === undefined || (isObject(ledgers) && Object.values(ledgers).every(isText))) &&
-    [stopped, followed].every((each) => each === undefined || isStop(each)) &&
-    (former === undefined || (Array.isArray(former) && former.every(isText)))
+    [stopped, followed].every((each) => each === undefined || isStop(each))
   if (!isSound) return { refused: 'fields are missing or have the wrong type' }
 
   const state = stored as unknown as DeviceState
@@ -163,6 +161,7 @@ const isCount = (value: unknown): value is number =>
 const isTime = (value: unknown): boolean => Number.isFinite(value)
 const isListOf = (value: unknown, isItem: (item: Fields) => boolean): boolean =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
+const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
 const areShown = (grants: unknown): boolean =>
   isListOf(grants, ({ token, next }) => isText(token) && isCount(next))
 const isStop = (stop: unknown): boolean =>

@@ -4,7 +4,7 @@
  * offered by it.
  */
 import { insertAll, overlaps } from '../core/range.js'
-import { everything } from './check-in.js'
+import { everything, unheardOf } from './check-in.js'
 import { hear } from './ledger.js'
 import type { DeviceState } from './state.js'
 
@@ -36,7 +36,7 @@ export function unite(stored: DeviceState, apart: DeviceState, date: number): De
     ...(sinceGrant && { sinceGrant }),
     ...(serverTag !== undefined && { serverTag }),
     ...(nodes.length > 0 && { nodes }),
-    ...(apart.isUnheard && { isUnheard: true }),
+    ...unheardOf([...(stored.unheard ?? []), ...(apart.unheard ?? [])]),
     ...(stopped && { stopped }),
     ...((ledgers || apart.ledgers) && { ledgers: { ...apart.ledgers, ...ledgers } }),
   }

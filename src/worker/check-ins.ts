@@ -77,7 +77,7 @@ export class CheckIns {
     this.#report = this.#owner.after(Math.max(SOON_MS, ...waits), () => this.retryNow())
   }
 
-  /** In how many milliseconds the server should hear of new leases, for each collection with some. */
+  /** In how many milliseconds the server should hear of new leases, by collection. */
   #reports(): number[] {
     return [...this.#members].flatMap((each) => each.reportIn ?? [])
   }

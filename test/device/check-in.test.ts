@@ -10,7 +10,9 @@ import {
   beginCheckIn,
   claimsFirst,
   isCheckInDue,
+  reportIn,
   tokenToShow,
+  withUse,
 } from '../../src/device/check-in.js'
 import { addGrant, beginClaim, dropClaim } from '../../src/device/claim.js'
 import { exchange, settle } from '../../src/device/device.js'
@@ -51,6 +53,48 @@ describe('a check-in', () => {
       ],
       spent: [],
     })
+  })
+
+  test('of more tokens than a request takes shows first what was used, and then the rest', () => {
+    const ranges = Array.from({ length: 102 }, (_, i) =>
+      range(10 * i, 10 * i + 9, { token: `t${i}` }),
+    )
+    const used = { ...emptyState(), ranges, unheard: ['t101'] }
+    const { state, request } = beginCheckIn(used, 'k1')
+    expect(request!.grants).toHaveLength(100)
+    expect(request!.grants[0]).toEqual({ token: 't101', next: 1010 })
+    expect(state).not.toHaveProperty('unheard')
+    const all = { ...used, unheard: ranges.map(({ token }) => token!) }
+    const first = beginCheckIn(all, 'k1')
+    expect(reportIn(first.state, 0)).toBe(0)
+    const { checkIn: _, ...answered } = first.state
+    const second = beginCheckIn(answered, 'k2')
+    expect(second.request!.grants.slice(0, 2)).toEqual([
+      { token: 't100', next: 1000 },
+      { token: 't101', next: 1010 },
+    ])
+    expect(reportIn(second.state, 0)).toBeUndefined()
+  })
+
+  test('tells next of what was leased while it was under way, also under a new token', () => {
+    const holding = { ...emptyState(), ranges: [range(1, 16, t1)], grants: ['t1'] }
+    const { state } = beginCheckIn(holding, 'k1')
+    const leases = [{ id: 'L', page: 'page', range: range(1, 8, t1) }]
+    const used = withUse(state, { ...state, ranges: [range(9, 16, t1)], leases })
+    const answered = applyCheckIn(used, 'k1', { grants: [{ token: 't2', high: 16 }] }, 5000)
+    expect(answered.unheard).toEqual(['t2'])
+    expect(beginCheckIn(answered, 'k2').request).toMatchObject({
+      grants: [{ token: 't2' }],
+      spent: [],
+    })
+  })
+
+  test('that finds a copy has nothing to tell of what it drops', () => {
+    const used = { ...device, grants: ['t1'], unheard: ['t1'] }
+    const begun = { ...beginCheckIn(used, 'k1').state, unheard: ['t1'] }
+    const dropped = applyCheckIn(begun, 'k1', { grants: [{ superseded: true }] }, 5000)
+    expect(dropped).not.toHaveProperty('unheard')
+    expect(beginCheckIn(dropped, 'k2').request).toBeUndefined()
   })
 
   test('that is pending is sent again as it was, whatever has happened since', () => {
@@ -107,6 +151,14 @@ describe('a check-in', () => {
       expect(
         beginCheckIn(applyCheckIn(end.state, 'k3', { grants: [] }, 6000), 'k4').request,
       ).toBeUndefined()
+    })
+
+    test('however many grants came since its numbers were leased from a stored range', () => {
+      const before = grant(emptyState(), 't1', 1)
+      let state = withUse(before, exchange(before, used, 0).state)
+      for (let i = 2; i <= 40; i++) state = { ...grant(state, `t${i}`, 8 * i), ranges: [] }
+      const { request } = beginCheckIn(settle(state, [issuedWhole]), 'k1')
+      expect(request!.spent!.slice(0, 2)).toEqual(['t1', 't9'])
     })
 
     test('is due when there is nothing else to tell', () => {
@@ -257,11 +309,11 @@ describe('a claim', () => {
   })
 
   test('shows a token of what is held, so that it tells of use', () => {
-    const used = { ...holding, ranges: [range(9, 16, t1)], isUnheard: true as const }
+    const used = { ...holding, ranges: [range(9, 16, t1)], unheard: ['t1'] }
     expect(tokenToShow(used)).toEqual([{ token: 't1', next: expect.any(Number) }])
-    expect(beginClaim(used, 'c1', 32, 32, 0).state).not.toHaveProperty('isUnheard')
+    expect(beginClaim(used, 'c1', 32, 32, 0).state).not.toHaveProperty('unheard')
     const spent = { ...used, ranges: [], leases: [], offers: [] }
-    expect(beginClaim(spent, 'c1', 32, 32, 0).state).toHaveProperty('isUnheard')
+    expect(beginClaim(spent, 'c1', 32, 32, 0).state.unheard).toEqual(['t1'])
   })
 
   test('shows nothing where no grant has a token, as a RavenDB’s', () => {

@@ -142,7 +142,7 @@ describe('a stored record', () => {
     ['declared', [{ reserve: -1, day: 1 }]],
     ['declared', [{ reserve: 1, day: '1' }]],
     ['answered', 7],
-    ['isUnheard', false],
+    ['unheard', true],
     ['ledgers', { A: 7 }],
     ['stopped', { of: 'k', by: 'l', tag: 'A', at: 1, numbers: -1 }],
     ['followed', { of: 'k', by: 'l', at: 1, numbers: 1 }],

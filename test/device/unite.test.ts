@@ -43,7 +43,7 @@ const apart: DeviceState = {
   serverTag: 'A',
   sinceGrant: { at: NOW, issued: 7 },
   ledgers: { A: 'one' },
-  isUnheard: true,
+  unheard: ['t2'],
 }
 
 test('free numbers are free, and what a page holds or may have given back is its own', () => {
@@ -55,7 +55,7 @@ test('free numbers are free, and what a page holds or may have given back is its
     offers: apart.offers,
     grants: ['t1', 't2'],
     gaps: { crash: 3 },
-    isUnheard: true,
+    unheard: ['t2'],
   })
   expect(united.isApart).toBeUndefined()
 })

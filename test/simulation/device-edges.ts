@@ -155,6 +155,8 @@ export const twoOptions = deviceWord(
     simulation.hit('another page keeps no reserve')
     const { issuedCount } = checker
     const { releasesBegun } = device
+    const dropped = () => simulation.statesOf(device).map(({ gaps }) => gaps.drop)
+    const droppedBefore = dropped().join()
     const other = device.openPage(() => ({ ...simulation.options(''), reserve: 0 }), '')
     after(simulation, 500, 'makes an id', () => callApp(simulation, other, 'nextId'))
     after(simulation, 1_500, 'is closed', () =>
@@ -166,9 +168,11 @@ export const twoOptions = deviceWord(
     after(simulation, 2_500, 'looks what is stored', () => {
       const left = freeOn(simulation, device, tag)
       const used = checker.issuedCount - issuedCount
-      // A `reserve(n)` or a `release()` of the app goes before all options.
+      // A `reserve(n)` or a `release()` of the app goes before all options, and so does an operator
+      // who drops the collection.
       const isTold =
         device.releasesBegun !== releasesBegun ||
+        dropped().join() !== droppedBefore ||
         simulation.statesOf(device).some(({ reserve }) => reserve !== undefined)
       if (page.isAlive && !isTold && left < before / 2 - used)
         checker.complain(

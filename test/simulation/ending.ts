@@ -196,7 +196,7 @@ export function record(
  * A server may grant a copy, or a device of a restored server, numbers that the device holds. The
  * device drops that answer, and says so.
  */
-/** Of two ledgers, a device stops at the second, or refuses a grant that it holds from the first. */
+/** A device stops at a second ledger, or refuses a grant of it that it holds from the first. */
 const OF_TWO_LEDGERS = ['other-ledger', 'invalid-response']
 
 const complain = (simulation: Simulation, what: string) => (error: Error) =>

@@ -202,7 +202,7 @@ describe('a device that starts', () => {
     expect((await world.stored()).leases).toEqual([])
     answer()
     expect((await leased).leases).toMatchObject([{ range: { from: 1, to: 4, token: 'token1' } }])
-    expect((await world.stored()).isUnheard).toBeUndefined()
+    expect((await world.stored()).unheard).toBeUndefined()
   })
 
   test('and went back leases nothing of what it made since, and the page hears of it', async () => {
@@ -401,14 +401,14 @@ describe('the server hears of use', () => {
     await lease(owner, 1)
     await flush()
     await lease(owner, 1)
-    expect((await world.stored()).isUnheard).toBe(true)
+    expect((await world.stored()).unheard).toHaveLength(1)
     const before = world.source.checkIns.length
     await world.pass(0)
     world.timers.length = 0
     await lease(ownerIn(world).owner, 0)
     await world.pass(10_000)
     expect(world.source.checkIns).toHaveLength(before + 1)
-    expect((await world.stored()).isUnheard).toBeUndefined()
+    expect((await world.stored()).unheard).toBeUndefined()
   })
 })
 

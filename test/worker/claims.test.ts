@@ -63,7 +63,7 @@ describe('a claim', () => {
     expect(world.source.claims[1]).toEqual(world.source.claims[0])
   })
 
-  test('that is asked for within a pause is sent after it, also if a release came between', async () => {
+  test('that is asked for within a pause is sent after it, also after a release', async () => {
     const world = new FakeWorld()
     world.source.onClaim = fail(refused(503, 10_000))
     const { owner } = ownerIn(world)
