@@ -751,6 +751,16 @@ export const GUARDS: Guard[] = [
   guard('H28 two numbers have two texts', 'addons/consecutive/strangers'),
   guard('H28 a key has one content', 'addons/consecutive/register'),
   guard('H40 a period that was closed gets no number', 'addons/consecutive/periods'),
+  guard(
+    'H40 what another device has closed stays closed when this one goes on with the series',
+    'addons/consecutive/hand-over',
+    'return {}',
+  ),
+  guard(
+    'H40 a closing is kept for the device that goes on with the series',
+    'addons/consecutive/hand-over',
+    'const periods = closings.slice(closings.length).reduce(withClosing, numbers)',
+  ),
   guard('H40 what is written has an entry, in the same transaction', 'addons/consecutive/register'),
   guard(
     'H28 a number is of the series that the app names',

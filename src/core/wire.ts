@@ -233,6 +233,8 @@ export interface SeriesCheckInRequest {
    * judges nothing by it. Absent: a device of an older version.
    */
   register?: SeriesLink | undefined
+  /** Periods that were closed or reopened since the last check-in. */
+  closings?: { period: string; closed: boolean }[] | undefined
 }
 
 /** A record of a chain, or an entry: its place there, and its hash, of {@link LINK_HASH}'s form. */
@@ -248,7 +250,10 @@ interface SeriesPeriod {
   /** Empty: the series has no periods, and does not begin with 1. */
   period: string
   first: number
+  /** 0: the period was closed before it had a number. */
   last: number
+  /** No number of it is made any more, unless a person opens it again. */
+  closed?: true | undefined
 }
 
 /** Its answer, 200. */

@@ -88,11 +88,14 @@ export interface NumberRange {
 export interface Closing {
   /** How many numbers. */
   count: number
-  /** The ids of its first and its last number. Absent: there are none. */
+  /** The ids of its first and its last number. Absent: there are none, or `open` is. */
   first?: string
   last?: string
-  /** How many of them nobody has settled yet. */
-  open: number
+  /**
+   * How many of them nobody has settled yet. Absent: another device has closed the period, and
+   * handed the series over. Its register has the record.
+   */
+  open?: number
   /** The app's sums of the day. */
   sums?: unknown
   by?: string

@@ -10,7 +10,8 @@ export const isBare = (each: SeriesPeriod): boolean =>
   each.period === '' || rangeNamed(each) !== undefined
 
 export function nextOf(letter: string, mark: SeriesPeriod, isWithout = isBare(mark)): string {
-  const { period, last } = mark
+  const { period, last, closed } = mark
+  if (closed) return `the first one of another period: ${visible(period)} is closed`
   if (rangeNamed(mark)?.to === last) return `the first one of a range above ${last}`
   return textOf(letter, last + 1, isWithout ? prefixOf(mark) : period)
 }
@@ -20,7 +21,7 @@ const textOf = (letter: string, number: number, period: string): string =>
 
 /** The last document of a series of which the server has heard. Undefined: there is none. */
 export function lastDocument(series: Series): string | undefined {
-  const newest = periodsIn(series).at(-1)
+  const newest = periodsIn(series).findLast(({ last }) => last > 0)
   if (!newest) return undefined
   const { letter } = series
   return textOf(letter, newest.last, isBare(newest) ? prefixOf(newest) : newest.period)

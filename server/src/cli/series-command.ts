@@ -93,8 +93,9 @@ const COLUMNS: Column<Series>[] = [
   ['doubtful', ({ doubtful }) => (doubtful ? `${doubtful.from} to ${doubtful.to}` : '-')],
 ]
 
-const periodText = ({ period, first, last }: SeriesPeriod): string =>
-  `${period && `${period}: `}${first} to ${last}`
+const periodText = ({ period, first, last, closed }: SeriesPeriod): string =>
+  `${period && `${period}: `}${last > 0 ? `${first} to ${last}` : 'no number'}` +
+  (closed ? ', closed' : '')
 
 const rangeText = ({ from, to, prefix, validUntil }: SeriesRange): string =>
   `${prefix ? `${prefix} ` : ''}${from} to ${to}${validUntil ? ` until ${validUntil}` : ''}`

@@ -82,6 +82,10 @@ const checkInBody = z.object({
   link: link.optional(),
   heard: z.object({ last: number, link: link.optional() }).optional(),
   register: link.optional(),
+  closings: z
+    .array(z.object({ period: text(LIMITS.periodBytes), closed: z.boolean() }))
+    .max(LIMITS.periods)
+    .optional(),
   ledger: text(LIMITS.nameBytes).optional(),
 }) satisfies z.ZodType<SeriesCheckInRequest>
 
@@ -157,7 +161,7 @@ export function seriesRoutes(
       const { database, admit } = access.callerOf(c)
       const told = await readCheckInBody(c)
       const wanted = [{ action: 'series', count: 0 } as const]
-      const rows = 1 + (told.periods?.length ?? 0)
+      const rows = 1 + (told.periods?.length ?? 0) + (told.closings?.length ?? 0)
       const asked = { database, ...told, serverTag, at: Date.now() }
       const result = await others.watch(
         database,

@@ -20,11 +20,14 @@ export function joined(
 ): SeriesPeriod[] {
   const periods = new Map(known.map((each) => [each.period, each]))
   for (const { period, first, last } of told) {
-    const before = periods.get(period) ?? { first, last }
+    const before = periods.get(period)
+    // One that was closed before it had a number begins where its first number is.
+    const isBegun = before !== undefined && before.last > 0
     periods.set(period, {
+      ...before,
       period,
-      first: Math.min(first, before.first),
-      last: Math.max(last, before.last),
+      first: isBegun ? Math.min(first, before.first) : first,
+      last: isBegun ? Math.max(last, before.last) : last,
     })
   }
   return [...periods.values()].slice(-MOST_PERIODS)
@@ -59,10 +62,30 @@ function toldIn({ last, periods = [] }: Told, heard: number): readonly SeriesPer
 }
 
 /** The series when the device that holds it has told of its numbers. */
-export function withTold(row: SeriesRow, told: Told): SeriesRow {
+export function withTold(
+  row: SeriesRow,
+  { closings = [], ...told }: Told & Pick<SeriesCheckIn, 'closings'>,
+): SeriesRow {
   const last = Math.max(row.last, told.last)
-  const periods = joined(periodsOf(row), toldIn(told, row.last))
+  const numbers = joined(periodsOf(row), toldIn(told, row.last))
+  // guard: H40 a closing is kept for the device that goes on with the series
+  const periods = closings.reduce(withClosing, numbers)
   return { ...row, last, periods: storedPeriods(periods, last) }
+}
+
+function withClosing(
+  periods: SeriesPeriod[],
+  { period, closed }: { period: string; closed: boolean },
+): SeriesPeriod[] {
+  const { closed: _, ...mark } = periods.find((each) => each.period === period) ?? {
+    first: 1,
+    last: 0,
+  }
+  const done = { ...mark, period, ...(closed && { closed }) }
+  const isKnown = periods.some((each) => each.period === period)
+  return isKnown
+    ? periods.map((each) => (each.period === period ? done : each))
+    : [...periods, done].slice(-MOST_PERIODS)
 }
 
 /** The marks of devices that do not hold the series. */

@@ -305,6 +305,8 @@ export interface SeriesCheckIn {
   heard?: { last: number; link?: SeriesLink | undefined } | undefined
   /** The last entry of its register. */
   register?: SeriesLink | undefined
+  /** Periods that were closed or reopened since the last check-in. */
+  closings?: readonly SeriesPeriodClosing[] | undefined
   /** As of a claim of a series. */
   ledger?: string | undefined
   serverTag?: string | undefined
@@ -322,7 +324,16 @@ export interface SeriesPeriod {
   /** Empty: the series has no periods, and does not begin with 1. */
   period: string
   first: number
+  /** 0: the period was closed before it had a number. */
   last: number
+  /** No number of it is made any more, unless a person opens it again. */
+  closed?: true | undefined
+}
+
+interface SeriesPeriodClosing {
+  period: string
+  /** False: it was opened again. */
+  closed: boolean
 }
 
 /** How far a series has come, over all periods and in each. */

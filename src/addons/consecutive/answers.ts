@@ -129,13 +129,24 @@ export function withCheckInAnswer(
   const { checkIn, refused, ...checkedIn } = current
   if ('token' in answer && !answer.closed) {
     const { token, ranges } = answer
-    const checked = { ...checkedIn, token, heard: checkIn.last, ...given(ranges) }
+    const { closings = [], ...rest } = checkedIn
+    const untold = closings.filter((each) => !checkIn.closings?.some(isSameClosing(each)))
+    const checked = {
+      ...rest,
+      ...(untold.length > 0 && { closings: untold }),
+      ...{ token, heard: checkIn.last, ...given(ranges) },
+    }
     return { state: { ...state, current: checked }, rows: [] }
   }
   const [reason, why] = endOf(answer, unheard.filter(isSeen))
   const token = 'token' in answer ? answer.token : current.token
   return ended({ ...state, current: { ...current, token } }, unheard, reason, why)
 }
+
+type PeriodClosing = NonNullable<SeriesCheckInRequest['closings']>[number]
+
+const isSameClosing = (one: PeriodClosing) => (other: PeriodClosing) =>
+  one.period === other.period && one.closed === other.closed
 
 // guard: H28 a number of a series that has ended is not handed out
 const isSeen = ({ state, heard }: NumberRow): boolean => state !== 'open' || heard === false

@@ -7,6 +7,7 @@ import type { Closing } from '../../device/series-store.js'
 import { checkCall, checkText, frozen, must } from './checks.js'
 import { isWritten } from './moment.js'
 import { type ClosePeriodOptions, type ConsecutiveOptions, checkBy } from './options.js'
+import { endOf } from './rows.js'
 import { readState } from './state.js'
 import type { SeriesStorage } from './storage.js'
 
@@ -40,20 +41,22 @@ export function closePeriod(
     const isText = typeof period === 'string' && period !== ''
     const isPeriod = isText && (last !== undefined || isWritten(period, kind))
     must(current !== undefined && isPeriod, 'this is a period of the series that goes on', period)
-    const { closing: known } = last ?? current.empty?.[period] ?? {}
+    const { closing: known } = endOf(current, period, last)
     if (!known === reopen) return known
     const open = rows.filter(({ state }) => state === 'open').length
     const ends = last && { first: rows[0]!.id, last: last.id }
     const closing = reopen ? undefined : { count: rows.length, ...ends, open, ...of }
     const done = { ...(closing && { closing }), ...(reopened && { reopened }) }
+    const others = (current.closings ?? []).filter((each) => each.period !== period)
+    const next = { ...current, closings: [...others, { period, closed: !reopen }] }
     if (last) {
       const { closing: _, reopened: __, ...row } = last
       tx.saveNumber({ ...row, ...done })
       const closedAt = all.at(-1)!.place
-      if (closing) tx.saveState({ ...state, current: { ...current, closedAt } })
+      tx.saveState({ ...state, current: closing ? { ...next, closedAt } : next })
     } else {
       const empty = { ...current.empty, [period]: done }
-      tx.saveState({ ...state, current: { ...current, empty } })
+      tx.saveState({ ...state, current: { ...next, empty } })
     }
     return closing
   })

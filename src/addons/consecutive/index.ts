@@ -402,7 +402,9 @@ function methodsOf(
     async closePeriod(period, options) {
       closing.throwIfAborted()
       const { closePeriod } = await reading()
-      return closePeriod(storage, kind, period, options)
+      const done = await closePeriod(storage, kind, period, options)
+      void series.tell()
+      return done
     },
     async unfinished(options) {
       closing.throwIfAborted()

@@ -120,7 +120,8 @@ async function tell(context: OnlineContext, hears: (of: Heard) => void): Promise
   const { ended, current, isBehind } = await changeUnheard(storage, (before, unheard) => {
     const { state, rows } = withCheckInAnswer(before, unheard, request.id, answer)
     const { current } = state
-    const isBehind = current !== undefined && (unheard.at(-1)?.place ?? 0) > current.heard
+    const isUntold = (unheard.at(-1)?.place ?? 0) > (current?.heard ?? 0)
+    const isBehind = current !== undefined && (isUntold || current.closings !== undefined)
     const ended = state.ended.at(before.ended.length)
     return { state, rows, result: { ended, current, isBehind } }
   })

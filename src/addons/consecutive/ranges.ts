@@ -65,7 +65,9 @@ export const aboveOf =
       return { period, number: range && number < range.from ? range.to : number }
     })
     const made = [...marks, ...(last ? [last] : [])].filter((of) => prefixIn(of.period) === prefix)
-    return Math.max(highest[prefix] ?? 0, ...made.map(({ number }) => number))
+    // A prefix may be called `constructor`, which each object has.
+    const left = Object.hasOwn(highest, prefix) ? highest[prefix]! : 0
+    return Math.max(left, ...made.map(({ number }) => number))
   }
 
 /** The day of an instant, `2027-12-31`, in the time zone of the series. */

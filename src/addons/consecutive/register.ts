@@ -4,7 +4,7 @@
  * write of a transaction, so no caller can leave one out.
  */
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
-import { isAlike, type PeriodEnd } from './rows.js'
+import { endOf, isAlike, type PeriodEnd } from './rows.js'
 import { canonical, sha256 } from './sha256.js'
 import { readState, type SeriesState } from './state.js'
 
@@ -149,7 +149,7 @@ function ofState(old: SeriesState, { ended, current, ledger }: SeriesState): Dra
       },
     ]
   const periods = Object.entries(empty).flatMap(([period, each]) =>
-    closed(old.current?.empty?.[period], each, { series, period }),
+    closed(endOf(old.current!, period), each, { series, period }),
   )
   const isSame = canonical(ranges) === canonical(old.current?.ranges)
   const given: Draft[] = isSame ? [] : [{ what: 'ranges', at: now(), series, ranges: ranges ?? [] }]

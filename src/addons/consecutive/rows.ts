@@ -57,8 +57,21 @@ const BACK_MS = 60_000
 type Last = Pick<NumberRow, 'place' | 'period' | 'number'> &
   Partial<Pick<NumberRow, 'takenAt' | 'date' | 'range'>>
 
-/** The state of a period, by its last number. */
+/** Was a period closed or opened again? By its last number, where it has one. */
 export type PeriodEnd = Pick<NumberRow, 'closing' | 'reopened'>
+
+/** @param row the last number that this device has made in the period */
+export function endOf(
+  { empty = {}, after }: Partial<Pick<Before, 'empty' | 'after'>>,
+  period: string,
+  row?: PeriodEnd,
+): PeriodEnd {
+  if (row) return row
+  if (Object.hasOwn(empty, period)) return empty[period]!
+  const mark = after?.periods.find((each) => each.period === period)
+  // guard: H40 what another device has closed stays closed when this one goes on with the series
+  return mark?.closed ? { closing: { count: mark.last - mark.first + 1 } } : {}
+}
 
 /** The state of the series where a number is made. */
 export interface Before extends Progress {
@@ -68,7 +81,7 @@ export interface Before extends Progress {
   /** The last number of the period. */
   ofPeriod: Pick<NumberRow, 'number' | 'closing'> | undefined
   /** Periods that were closed before they had a number. */
-  empty?: Readonly<Record<string, PeriodEnd>> | undefined
+  empty?: Readonly<Record<string, PeriodEnd>>
   /** Which the server gave to the series. */
   given?: readonly NumberRange[] | undefined
 }
@@ -114,10 +127,10 @@ export const isEnough = (row: Last | undefined, { ranges, period }: Making): boo
 
 /** Where the next number of a period is. */
 function placeAfter(
-  { last, after, highest, empty, ...before }: Before,
+  { last, after, highest, ...before }: Before,
   { period, start = 1 }: Making,
 ): { period: string; number: number; range?: undefined } {
-  const { closing } = before.ofPeriod ?? empty?.[period] ?? {}
+  const { closing } = endOf({ ...before, after }, period, before.ofPeriod)
   // guard: H40 a period that was closed gets no number
   if (closing) throw closed(period, closing)
   // guard: H28 a series that was handed over goes on above what was made
@@ -134,7 +147,7 @@ function placeAfter(
 /** The last number of a series that was handed over, or of one period of it. */
 export function lastOf(
   after: SeriesMark | undefined,
-  period = after?.periods.at(-1)?.period,
+  period = after?.periods.findLast(({ last }) => last > 0)?.period,
 ): Pick<NumberRow, 'place' | 'period' | 'number'> | undefined {
   const mark = after?.periods.find((each) => each.period === period)
   return mark && { place: after!.last, period: mark.period, number: mark.last }

@@ -66,7 +66,7 @@ export class Series {
     const isAsked = this.#silence === 'failed' && isDeaf() && wait > 0
     try {
       // guard: H32 a device that nobody tells of its network asks before each number
-      if (isAsked) await this.#wait(this.#tell(), late)
+      if (isAsked) await this.#wait(this.tell(), late)
       for (let asked = 0, begun = 0; ; ) {
         // A device that finds out that it is a copy makes no number that it then cannot hand out.
         if (isHeardOut() && this.#telling) await this.#wait(this.#telling, late)
@@ -79,16 +79,16 @@ export class Series {
         })
         if (taken instanceof HiloError) {
           asked++
-          await this.#wait(this.#tell(), late)
+          await this.#wait(this.tell(), late)
         } else if (!taken) {
           if (begun++ >= MOST_BEGUN) throw (await online()).endless()
           await this.prepare(holder)
         } else if ('refused' in taken) {
           if (asked++ > 0) throw refusedBy(taken.refused)
-          await this.#wait(this.#tell(), late)
+          await this.#wait(this.tell(), late)
         } else if (taken.isOut || (await this.#isHeard(taken.begun, taken.row.place, deadline))) {
           const heard = taken.heard || !taken.isOut
-          if (!heard && !isAsked) void this.#tell()
+          if (!heard && !isAsked) void this.tell()
           return { row: taken.row, heard }
         }
       }
@@ -100,7 +100,7 @@ export class Series {
   /** The page has started, or the network may have come: asks whether this is a copy. */
   look(): void {
     this.#silence = undefined
-    void this.#tell()
+    void this.tell()
   }
 
   /** This device has a series, or gets one. */
@@ -125,7 +125,7 @@ export class Series {
    */
   async #isHeard(begun: string | undefined, place: number, deadline: Deadline): Promise<boolean> {
     while (this.#mayWait(deadline)) {
-      await this.#wait(this.#tell(), deadline.late)
+      await this.#wait(this.tell(), deadline.late)
       if (this.#heard?.begun !== begun) return false
       // guard: H28 an answer permits the numbers that its own check-in named
       if (this.#heard !== undefined && place <= this.#heard.heard) return true
@@ -141,13 +141,13 @@ export class Series {
    * Tells the server how far the series has come, and asks whether this is a copy. If no answer
    * comes, the device goes on, as it does offline. Calls at the same time share one request.
    */
-  #tell(): Promise<void> {
+  tell(): Promise<void> {
     if (!this.#context.isSwitchedOn()) return Promise.resolve()
     this.#telling ??= this.#ask().then(
       (isBehind) => {
         this.#silence = undefined
         this.#telling = undefined
-        if (isBehind) void this.#tell()
+        if (isBehind) void this.tell()
       },
       () => {
         this.#silence = 'failed'
@@ -171,7 +171,7 @@ export class Series {
     const { held } = await storage.current()
     if (held && isNamed(held.series, holder.series)) return
     // Somebody may have closed the one that it has.
-    if (held) await this.#tell()
+    if (held) await this.tell()
     const { begin } = await online()
     await begin(holder)
     this.#silence = undefined

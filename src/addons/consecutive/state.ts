@@ -9,7 +9,7 @@ import type {
   SeriesLink,
   SeriesMark,
 } from '../../core/wire.js'
-import { LINK_HASH } from '../../core/wire.js'
+import { LINK_HASH, MOST_PERIODS } from '../../core/wire.js'
 import type { NumberRange, NumberRow } from '../../device/series-store.js'
 import { prefixIn } from './ranges.js'
 import { lastOf, marksOf, type PeriodEnd } from './rows.js'
@@ -56,12 +56,17 @@ export interface CurrentSeries {
   highest?: Readonly<Record<string, number>>
   /** How many numbers there were when a period was closed last. Absent: none was. */
   closedAt?: number
-  /** Periods that were closed, or opened again, before they had a number. */
+  /** Periods that were closed, or opened again, before this device made a number of them. */
   empty?: Readonly<Record<string, PeriodEnd>>
+  /** Closed or reopened periods that the server has not confirmed to have heard. */
+  closings?: NonNullable<SeriesCheckInRequest['closings']>
   /** Which a person gave to it at the server. */
   ranges?: NumberRange[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
-  checkIn?: { id: string } & Pick<SeriesCheckInRequest, 'last' | 'periods' | 'link' | 'heard'>
+  checkIn?: { id: string } & Pick<
+    SeriesCheckInRequest,
+    'last' | 'periods' | 'link' | 'heard' | 'closings'
+  >
   /** The server has refused this device: no number is made until it accepts a check-in. */
   refused?: Refusal
 }
@@ -165,7 +170,7 @@ export const doubtfulIn = (reason: SeriesEnd): { from: number; to: number } | un
 
 /** The check-in that tells the server of these numbers. */
 export function checkInOf(
-  { heard, after }: CurrentSeries,
+  { heard, after, closings = [] }: CurrentSeries,
   rows: readonly NumberRow[],
   known: NumberRow | undefined,
   id: string,
@@ -181,6 +186,7 @@ export function checkInOf(
     ...(periods && { periods }),
     ...linked(last),
     ...(heard > 0 && { heard: { last: heard, ...linked(known) } }),
+    ...(closings.length > 0 && { closings: closings.slice(0, MOST_PERIODS) }),
   }
 }
 

@@ -180,6 +180,61 @@ inEachStore(() => {
   })
 })
 
+inEachStore(() => {
+  const series = { device: 'Till 3', series: 'T3', timeZone: 'UTC', period: () => today }
+  let today = ''
+  const closedAtServer = async () =>
+    (await registry())[0]!.periods?.filter(({ closed }) => closed).map(({ period }) => period)
+
+  test('a period that the lost till closed gets no number of the other one', async () => {
+    today = '2026-12-30'
+    const till3 = openTill(shop, { name: newName(), series })
+    await idsOf(till3.receipts, 'a', 'b')
+    today = '2026-12-31'
+    await idsOf(till3.receipts, 'c')
+    // A day of which all numbers were heard, the day of the last one, and one without a number.
+    for (const each of ['2026-12-30', '2026-12-31', '2027-01-01'])
+      await till3.receipts.closePeriod(each)
+    await expect.poll(closedAtServer).toEqual(['2026-12-30', '2026-12-31', '2027-01-01'])
+    await till3.receipts.closePeriod('2026-12-31', { reopen: true, reason: 'one more sale' })
+    await expect.poll(closedAtServer).toEqual(['2026-12-30', '2027-01-01'])
+    till3.hilo.goOffline()
+    await handOver(1, { period: '2026-12-31' })
+    const name = newName()
+    const till4 = openTill(shop, { name, series: { ...series, device: 'Till 4' } })
+    expect(await idsOf(till4.receipts, 'x')).toEqual(['T3-2026-12-31-000002'])
+    today = '2026-12-30'
+    await expect(till4.receipts.next({ key: 'y' })).rejects.toThrow(`${today} was closed`)
+    expect(await till4.receipts.closePeriod(today)).toEqual({ count: 2 })
+    today = '2027-01-01'
+    await expect(till4.receipts.next({ key: 'y' })).rejects.toThrow(`${today} was closed`)
+    // A person with a reason opens it on the till that has the series now.
+    const reopened = { reopen: true, reason: 'a late customer' }
+    expect(await till4.receipts.closePeriod(today, reopened)).toBe(undefined)
+    expect(await idsOf(till4.receipts, 'y')).toEqual(['T3-2027-01-01-000001'])
+    await expect.poll(closedAtServer).toEqual(['2026-12-30'])
+    expect((await till4.receipts.verify()).broken).toEqual([])
+    expect((await registry())[0]).toMatchObject({
+      periods: [
+        { period: '2026-12-30', first: 1, last: 2 },
+        { period: '2026-12-31', first: 1, last: 2 },
+        { period: '2027-01-01', first: 1, last: 1 },
+      ],
+    })
+  })
+
+  test('a closing without a network is told when there is one', async () => {
+    today = '2026-12-30'
+    const till3 = openTill(shop, { name: newName(), series })
+    await idsOf(till3.receipts, 'a')
+    till3.hilo.goOffline()
+    await idsOf(till3.receipts, 'b')
+    await till3.receipts.closePeriod(today)
+    till3.hilo.goOnline()
+    await expect.poll(closedAtServer).toEqual([today])
+  })
+})
+
 test('of a till that never reported, no number comes twice', async () => {
   const series = { series: 'T3', ...yearly(() => '2027') }
   const till3 = openTill(shop, { name: newName(), series: { ...series, device: 'Till 3' } })

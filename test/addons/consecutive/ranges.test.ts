@@ -275,6 +275,14 @@ describe('ranges that a person gives at the server', () => {
       expect(await receipts.verify()).toMatchObject({ broken: [] })
     })
 
+    test('have a prefix that each object has as a name of its own', async () => {
+      clock('2027-06-01T09:00:00Z')
+      const { receipts } = openTill(shop, { name: newName(), ...ofServer })
+      await receipts.prepare()
+      await give('A', { from: 1, to: 40, prefix: 'constructor' })
+      expect(await idsOf(receipts, 'a')).toEqual(['A-constructor-000001'])
+    })
+
     test('stay with the series: its copy gets another one, without ranges', async () => {
       const [name, copy] = [newName(), newName()]
       const till = openTill(shop, { name, ...ofServer })
