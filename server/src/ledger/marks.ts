@@ -264,8 +264,8 @@ export function raiseFloors(
   const already = followed === undefined ? 0 : (before.follows[followed] ?? 0)
   if (already >= by)
     throw new RangeError(
-      `${database} follows ${followed} already, above ${already}. Nothing was changed. If a device ` +
-        'holds a higher number, give that one.',
+      `${database} follows ${followed} already, above ${already}. Nothing was changed. If a ` +
+        'device holds a higher number, give that one.',
     )
   const loaded = [...rows.collections.values()]
   const floor = sum(before.floor, by)

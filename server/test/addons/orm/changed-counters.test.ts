@@ -113,7 +113,8 @@ test.each<[what: string, settings: CounterOptions, change: string, message: stri
     'a trigger with an error',
     TABLE,
     held('BEFORE', "RAISE EXCEPTION 'no' USING ERRCODE = '55000'"),
-    'hi.next cannot be used. PostgreSQL says: no (PL/pgSQL function public.held() line 1 at RAISE).',
+    'hi.next cannot be used. PostgreSQL says: no ' +
+      '(PL/pgSQL function public.held() line 1 at RAISE).',
   ],
 ])('%s: nothing is granted, however often somebody asks', async (_, settings, change, message) => {
   const { claim, sql } = await open(settings)
