@@ -592,6 +592,20 @@ describe('a region refuses', () => {
     await expect(back.claim()).rejects.toThrow(/as the root of this region/)
   })
 
+  test('a device of another root: it is granted nothing, and its check-in is refused', async () => {
+    const root = await newRoot()
+    const { ledger, claim, take } = await newRegion({ url: root.url })
+    const { serverTag, ledger: name } = await take()
+    const ours = { [serverTag]: name! }
+    const strange = { [serverTag]: 'another2name3abc' }
+    expect(await claim({ ledgers: strange })).toMatchObject({ refused: 'other-ledger' })
+    expect(span(grantOf(await claim({ ledgers: ours })))).toEqual([33, 64])
+    const checkIn = { database: KEY.database, grants: [], at: AT }
+    const refused = ledger.checkIn({ ...checkIn, id: newId(), ledgers: strange })
+    await expect(refused).rejects.toThrow('holds numbers of another ledger')
+    expect(await ledger.checkIn({ ...checkIn, id: newId(), ledgers: ours })).toEqual([])
+  })
+
   test('a ledger that has counted by itself, and the reverse', async () => {
     const root = await newRoot()
     const own = newFolder()
