@@ -306,7 +306,7 @@ export interface SeriesCheckIn {
   /** The last entry of its register. */
   register?: SeriesLink | undefined
   /** Periods that were closed or reopened since the last check-in. */
-  closings?: readonly SeriesPeriodClosing[] | undefined
+  closings?: readonly { period: string; closed: boolean }[] | undefined
   /** As of a claim of a series. */
   ledger?: string | undefined
   serverTag?: string | undefined
@@ -328,12 +328,6 @@ export interface SeriesPeriod {
   last: number
   /** No number of it is made any more, unless a person opens it again. */
   closed?: true | undefined
-}
-
-interface SeriesPeriodClosing {
-  period: string
-  /** False: it was opened again. */
-  closed: boolean
 }
 
 /** How far a series has come, over all periods and in each. */
