@@ -162,8 +162,10 @@ export class Numbers {
     for (let n = 1; n <= this.highest; n++) {
       if (!this.has(n, LIMITS.granted)) continue
       const heldThen = known?.held[n] ?? 0
-      // A copy that has dropped it may issue it until all of its pages have heard of that.
-      const forgottenBefore = this.strangers[n]! & (this.allocators[n]! | this.hearing[n]!)
+      // A copy that has dropped it may issue it until all of its pages have heard of that. Of two
+      // pages in memory that hold it, the server may know the grant of one.
+      const mayIssue = this.allocators[n]! | this.hearing[n]! | this.twice[n]!
+      const forgottenBefore = this.strangers[n]! & mayIssue
       this.strangers[n] = forgottenBefore | (this.known(n) & ~heldThen)
       this.#marks[n]! &= ~LIMITS.forgotten
       if (heldThen === 0 && this.strangers[n] !== 0) this.set(n, LIMITS.forgotten)
