@@ -98,8 +98,12 @@ function judge(simulation: Simulation, device: Device, state: DeviceState, lease
   const why = whyAgain(isCalm(simulation), { isKnown, mayTell })
   if (isKnown) simulation.hit('device set back, and the server knows')
   if (!why) return
-  const spelled = new Set(held.map(({ prefix }) => prefix))
-  const since = device.leased.slice(leased).filter(({ prefix }) => spelled.has(prefix))
+  // What was granted since is not in the backup: nobody makes it again.
+  const since = device.leased
+    .slice(leased)
+    .filter(({ prefix, from, to }) =>
+      held.some((range) => range.prefix === prefix && range.from <= to && from <= range.to),
+    )
   const late = since.filter(({ at }) => at < scheduler.now - REPORTED_MS)
   const wasHeard = wereHeard(simulation, [device], late[0]?.at ?? 0)
   if (wasHeard && !isKnown && mayTell && late.length > 0)
