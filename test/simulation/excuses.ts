@@ -55,8 +55,7 @@ export const TWICE = allowed({
   ],
   'made again where the app had switched the network off': [
     GUIDE,
-    '`hilo.goOffline()` and `hilo.goOnline()` are an offline switch for your app: between the ' +
-      'two, nothing is sent.',
+    'Between `hilo.goOffline()` and `hilo.goOnline()`, nothing is sent.',
   ],
   'made again where more is broken': [WHY, 'and it goes on if no answer comes within a second.'],
   // Servers that go back.
@@ -113,7 +112,7 @@ export const LOST = allowed({
   'page crashed': [WHY, 'its lease is a gap: at most 16 numbers when it was idle'],
   'browser killed': [
     'docs/getting-started.md',
-    'When it crashes, or when you quit the whole browser, they are lost: a gap.',
+    "After a crash, or when you quit the whole browser, that's lost: a gap.",
   ],
   'power cut': [
     WHY,
@@ -138,14 +137,8 @@ export const LOST = allowed({
       'none (a gap).',
   ],
   // Storage.
-  'storage evicted': [
-    GUIDE,
-    'If the device loses them, the numbers are a gap: the server does not grant them again.',
-  ],
-  'storage failed': [
-    GUIDE,
-    'If the device loses them, the numbers are a gap: the server does not grant them again.',
-  ],
+  'storage evicted': [GUIDE, 'If it loses them, the numbers are a gap, and never granted again.'],
+  'storage failed': [GUIDE, 'If it loses them, the numbers are a gap, and never granted again.'],
   'kept in memory': [GUIDE, 'When the page closes, unused numbers go back to the server'],
   'a note in localStorage that was read late': [
     WHY,
