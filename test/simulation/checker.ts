@@ -70,8 +70,10 @@ export class Checker {
           this.tolerate('granted again after a copy gave them back')
         else if (numbers.has(n, LIMITS.astray))
           this.tolerate('granted again after a give-back at another node')
-        else if (this.twoLedgers.areThere) this.tolerate('granted by two ledgers')
-        else
+        else if (this.twoLedgers.areThere) {
+          this.tolerate('granted by two ledgers')
+          numbers.grantTwice(n, bit & (this.#apart | numbers.outlived[n]!))
+        } else
           this.complain(
             `${series} ${n} was granted to ${device}, but ${this.#describe(numbers, n)}`,
           )
