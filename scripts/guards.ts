@@ -97,6 +97,11 @@ export const GUARDS: Guard[] = [
   ),
 
   guard(
+    'H4 a page that closes leaves notes of what could not be stored',
+    'client/closing',
+    'if (!isLeft) await this.exchange(0)',
+  ),
+  guard(
     'H4 what an ended batch has left is noted when the page goes, unless it is stored',
     'client/batch',
     `leases.parkDownTo(0, false)

@@ -238,7 +238,9 @@ export class PageLeases {
       this.#page.copies !== undefined && this.#keepsNothing() && this.#context.isOnline()
     giveUp(this.#page)
     // If all of it is in notes, the next page settles them.
-    if (isReleased || !isAllLeft(this.#page) || this.offers.length > 0) await this.exchange(0)
+    const isLeft = !isReleased && isAllLeft(this.#page) && this.offers.length === 0
+    // guard: H4 a page that closes leaves notes of what could not be stored
+    if (!isLeft && (await this.exchange(0))) this.#leaveNotes()
     return isReleased
   }
 

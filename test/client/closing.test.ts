@@ -8,7 +8,7 @@ import { createOwner } from '../../src/worker/owner.js'
 import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
 import { FakePage } from '../support/page.js'
-import { codeOf, newShop, quiet, type Shop } from '../support/shop.js'
+import { codeOf, newShop, numberOf, quiet, type Shop } from '../support/shop.js'
 import { FakeWorker } from '../support/worker.js'
 import { FakeWorld } from '../support/world.js'
 
@@ -122,6 +122,18 @@ test('close() parks what a worker had leased that died since', async () => {
   await hilo.close()
   const { stored } = await world.store.read(['https://shop.example.com', 'default', 'orders/'])
   expect(stored).toMatchObject({ leases: [] })
+})
+
+test('close() leaves a note of its numbers while the storage fails', async () => {
+  const { hilo } = shop.open()
+  await hilo.reserve('orders', 40)
+  await hilo.nextId('orders')
+  vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(() => {
+    throw new DOMException('The disk is full.', 'QuotaExceededError')
+  })
+  await hilo.close()
+  vi.restoreAllMocks()
+  expect(numberOf(await shop.open().hilo.nextId('orders'))).toBe(2)
 })
 
 test('after close() a collection that was not used before issues nothing either', async () => {
