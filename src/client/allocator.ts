@@ -2,7 +2,7 @@
  * Issues the ids of one collection from this page's leases. Guarantees that a call takes all it
  * asked for or nothing, and that after the page was closed nothing is issued.
  */
-import type { HiloError } from '../core/errors.js'
+import { fromFailure, type HiloError } from '../core/errors.js'
 import { type FormatId, type IdOf, idFormat } from '../core/id-format.js'
 import type { Target } from '../device/contract.js'
 import type { LeaseQueue } from '../device/page/lease-queue.js'
@@ -132,7 +132,11 @@ export class Allocator {
           this.pageLeases.parkDownTo(this.#queue.held - count, false)
           return leases.exchange(count, false)
         }
-        await this.when(count, lease, { timeout: left, signal })
+        const failure = await this.when(count, lease, { timeout: left, signal })
+        if (failure) throw fromFailure(failure)
+        // Between transactions in memory nothing else runs, so no timeout would end this loop.
+        if (queue.held < count)
+          await new Promise<void>((resolve) => this.#context.world.later(resolve, NOTIFY_MS))
       }
     } catch (error) {
       this.#endBatch(leases)

@@ -89,6 +89,17 @@ test('a call that is aborted, late or wrong takes nothing', async () => {
   expect(await codeOf(hilo.take('lines', 1))).toBe('closed')
 })
 
+test('while the storage fails, a call rejects, also where the page holds ids', async () => {
+  const { hilo } = shop.open()
+  await hilo.warm('lines', 40)
+  vi.spyOn(IDBDatabase.prototype, 'transaction').mockImplementation(() => {
+    throw new DOMException('The disk is full.', 'QuotaExceededError')
+  })
+  expect(await codeOf(hilo.take('lines', 25))).toBe('storage-failed')
+  vi.restoreAllMocks()
+  expect(taken(await hilo.take('lines', 40), 40)).toEqual(upTo(40))
+})
+
 describe('a page with a batch', () => {
   test('keeps it while it is hidden', async () => {
     const { hilo, page } = shop.open()
