@@ -137,6 +137,8 @@ export class Allocator {
         // Between transactions in memory nothing else runs, so no timeout would end this loop.
         if (queue.held < count)
           await new Promise<void>((resolve) => this.#context.world.later(resolve, NOTIFY_MS))
+        // Its caller has heard `timeout` by now.
+        if (performance.now() > deadline + NOTIFY_MS) throw notLeased(target.collection)
       }
     } catch (error) {
       this.#endBatch(leases)
