@@ -60,6 +60,8 @@ export interface CurrentSeries {
   empty?: Readonly<Record<string, PeriodEnd>>
   /** Closed or reopened periods that the server has not confirmed to have heard. */
   closings?: NonNullable<SeriesCheckInRequest['closings']>
+  /** What the server said last of all that it knows of the periods. */
+  mark?: string
   /** Which a person gave to it at the server. */
   ranges?: NumberRange[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
