@@ -767,6 +767,15 @@ export const GUARDS: Guard[] = [
     'const periods = closings.slice(closings.length).reduce(withClosing, numbers)',
   ),
   guard(
+    'H40 a series whose state has gone does not begin a second time',
+    'addons/consecutive/register',
+  ),
+  guard(
+    'H40 what somebody changed in the state is still named after the next number',
+    'addons/consecutive/register',
+    change('isSound ?', 'isSound || true ?'),
+  ),
+  guard(
     'H40 a ledger that went back hears of the periods again',
     'addons/consecutive/hand-over',
     change('request.mark !== undefined', 'false'),

@@ -30,6 +30,8 @@ export interface SeriesState {
   tail?: { place: number; hash: string }
   /** Ledgers that the device has left: late answers of them mean nothing. */
   former?: string[]
+  /** The hash of all the rest: no entry tells of what the server has heard. */
+  seal?: string
 }
 
 /** Two ledgers that have answered. */

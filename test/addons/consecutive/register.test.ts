@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { chain } from '../../../src/addons/consecutive/chain.js'
 import { exported } from '../../../src/addons/consecutive/chain-export.js'
+import { sealOfState } from '../../../src/addons/consecutive/register.js'
 import { canonical, sha256 } from '../../../src/addons/consecutive/sha256.js'
 import type { Entry, NumberRow } from '../../../src/device/series-store.js'
 import { newName, openRaw, requested } from '../../support/idb.js'
@@ -55,7 +56,8 @@ async function cutOff(name: string, after: number): Promise<void> {
   const { place, hash } = kept[after - 1]!
   await change<{ current: { heard: number } }>(name, 'series', ([state]) => {
     const { current, ...rest } = state!
-    return { ...rest, current: { ...current, heard: 1 }, tail: { place, hash } }
+    const cut = { ...rest, current: { ...current, heard: 1 }, tail: { place, hash } }
+    return { ...cut, seal: sealOfState(cut as never) }
   })
 }
 
@@ -196,6 +198,10 @@ describe('the register', () => {
     ['closing', inCurrent({ empty: { '2027': { closing: { count: 0, open: 0 } } } })],
     ['ended', (state) => ({ ...state, ended: [{ ...state.ended[0], letter: 'C' }] })],
     ['ended', (state) => ({ ...state, ended: [] })],
+    ['state', inCurrent({ heard: 0 })],
+    ['state', inCurrent({ closings: [{ period: '2026', closed: false }] })],
+    ['state', inCurrent({ token: 'x' })],
+    ['state', (state) => ({ ...state, seal: undefined })],
   ])('a %s of the series that was changed afterwards is named', async (field, what) => {
     const name = newName()
     const { receipts } = openTill(shop, { name, series: { period: 'year', timeZone: 'UTC' } })
@@ -212,6 +218,29 @@ describe('the register', () => {
     await change<State>(name, 'series', ([state]) => what(state!))
     const named = { chain: 'register', at: expect.any(Number), why: 'changed', field }
     expect((await receipts.verify()).broken).toContainEqual(named)
+  })
+
+  test('how far the server has heard, where somebody changed it, is named for good', async () => {
+    const name = newName()
+    const { receipts } = openTill(shop, { name })
+    await idsOf(receipts, 'a', 'b')
+    await change<State>(name, 'series', ([state]) => inCurrent({ heard: 0 })(state!))
+    await idsOf(receipts, 'c')
+    expect((await receipts.verify()).broken).toMatchObject([{ why: 'changed', field: 'state' }])
+  })
+
+  test('a state that was deleted is named, and no number is made beside the others', async () => {
+    const name = newName()
+    const { receipts } = openTill(shop, { name })
+    await idsOf(receipts, 'a', 'b')
+    await change<State>(name, 'series', ([state]) => state, true)
+    const after = openTill(shop, { name })
+    const named = { chain: 'register', at: 3, why: 'missing', field: 'state' }
+    expect((await after.receipts.verify()).broken).toEqual([named])
+    await expect(after.receipts.next({ key: 'c' })).rejects.toMatchObject({
+      code: 'storage-failed',
+      message: expect.stringMatching(/state of this device's series has gone.*Export what is left/),
+    })
   })
 
   test.each<[field: string, at: number, other: object]>([
