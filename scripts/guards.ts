@@ -773,7 +773,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H40 a ledger that went back hears of the periods again',
     'addons/consecutive/hand-over',
-    change('request.mark !== undefined', 'false'),
+    change('request.mark !== undefined', "request.mark === 'never'"),
   ),
   guard(
     'H40 what a restored server has forgotten of the periods is told again',

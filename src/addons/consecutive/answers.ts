@@ -157,18 +157,16 @@ function periodsOf(
   rows: readonly NumberRow[],
 ): PeriodClosing[] {
   const periods = new Map<string, PeriodClosing>()
-  const add = (period: string, closed: boolean, first: number, last: number) => {
-    const { first: low = first } = periods.get(period) ?? {}
-    periods.set(period, { period, closed, ...(last > 0 && { first: Math.min(low, first), last }) })
+  const add = (period: string, isClosed: unknown, first = 0, last = first) => {
+    const before = periods.get(period)
+    const numbers = last && { first: Math.min(before?.first ?? first, first), last }
+    periods.set(period, { ...before, period, closed: !!isClosed, ...numbers })
   }
-  for (const { period, first, last, closed = false } of after?.periods ?? [])
+  for (const { period, first, last, closed } of after?.periods ?? [])
     add(period, closed, first, last)
-  for (const { period, number, closing } of rows) add(period, closing !== undefined, number, number)
-  const made = new Set(rows.map(({ period }) => period))
-  for (const [period, { closing }] of Object.entries(empty)) {
-    const { first = 0, last = 0 } = periods.get(period) ?? {}
-    if (!made.has(period)) add(period, closing !== undefined, first, last)
-  }
+  for (const { period, number, closing } of rows) add(period, closing, number)
+  for (const period of Object.keys(empty))
+    if (!rows.some((row) => row.period === period)) add(period, empty[period]!.closing)
   return [...periods.values()]
 }
 

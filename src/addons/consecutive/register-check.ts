@@ -89,8 +89,10 @@ export function brokenIn({ state, numbers, links, entries }: StoredSeries): Brok
 function compareState(state: SeriesState, entries: readonly Entry[], name: Name): void {
   const { place: last = 0, hash: lastHash } = entries.at(-1) ?? {}
   const { tail, seal } = state
-  if (last > 0 && !tail && !state.current && state.ended.length === 0)
-    return name(last, 'missing', undefined, 'state')
+  if (last > 0 && !tail && !state.current && state.ended.length === 0) {
+    name(last, 'missing', undefined, 'state')
+    return
+  }
   const { place = 0, hash } = tail ?? {}
   if (place > last) name(last + 1, 'missing')
   else if (place < last || hash !== lastHash) name(place, 'hash')

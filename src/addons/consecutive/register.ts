@@ -3,11 +3,10 @@
  * one before. Guarantees that no number and no series is written without an entry: it looks at each
  * write of a transaction, so no caller can leave one out.
  */
-import { HiloError } from '../../core/errors.js'
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
 import { endOf, isAlike, type PeriodEnd } from './rows.js'
 import { canonical, sha256 } from './sha256.js'
-import { readState, type SeriesState } from './state.js'
+import { damaged, readState, type SeriesState } from './state.js'
 
 /** An entry before it has its place and its hash. */
 type Draft = Omit<Entry, 'place' | 'previous' | 'hash'>
@@ -90,17 +89,10 @@ export async function recorded<T>(
 async function stateIn(tx: SeriesTransaction): Promise<unknown> {
   const stored = await tx.state()
   // guard: H40 a series whose state has gone does not begin a second time
-  if (stored === undefined && (await tx.entries(0, 1)).length > 0) throw stateGone()
+  if (stored === undefined && (await tx.entries(0, 1)).length > 0)
+    throw damaged('have lost their state: somebody deleted it, and left the numbers')
   return stored
 }
-
-const stateGone = (): HiloError =>
-  new HiloError(
-    'storage-failed',
-    "No number was made or changed: the state of this device's series has gone, and its numbers " +
-      'are still stored, so somebody deleted a part. Export what is left, then put the whole ' +
-      "storage back. Or delete all of this site's data: another series begins.",
-  )
 
 const now = (): string => new Date().toISOString()
 

@@ -127,15 +127,17 @@ export function readState(stored: unknown): SeriesState {
         `${STATE_VERSION}: a newer offline-hilo was here. Load that version; no number was made.`,
     )
   // guard: H28 a record that is damaged makes no number
-  if (!isSound(state))
-    throw new HiloError(
-      'storage-failed',
-      'The stored series of this device are damaged: fields are missing or of a wrong type. ' +
-        "No number was made or changed. Deleting this site's data begins another series; " +
-        'the server keeps what it has heard of this one.',
-    )
+  if (!isSound(state)) throw damaged('are damaged: fields are missing or of a wrong type')
   return state
 }
+
+export const damaged = (what: string): HiloError =>
+  new HiloError(
+    'storage-failed',
+    `The stored series of this device ${what}. No number was made or changed. Export what is ` +
+      "left. Deleting this site's data begins another series; the server keeps what it has heard " +
+      'of this one.',
+  )
 
 function isSound({ version, ended, current, claim, ledger, stopped }: SeriesState): boolean {
   return (

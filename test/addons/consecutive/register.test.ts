@@ -270,7 +270,7 @@ describe('the register', () => {
     expect((await after.receipts.verify()).broken).toEqual([named])
     await expect(after.receipts.next({ key: 'c' })).rejects.toMatchObject({
       code: 'storage-failed',
-      message: expect.stringMatching(/state of this device's series has gone.*Export what is left/),
+      message: expect.stringMatching(/lost their state: somebody deleted it.*Export what is left/),
     })
   })
 
