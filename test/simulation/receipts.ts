@@ -289,6 +289,8 @@ export class Receipts {
   /** The last sale of a device: it finds out what became of its series. */
   last(page: Page): void {
     this.#sell(page, `last sale ${page.name}`)
+    if (this.#simulation.profile.closesPeriods)
+      for (const n of ALL_PERIODS.keys()) this.#sell(page, `sale ${n} at last`)
   }
 
   #sell(page: Page, key: string): void {
