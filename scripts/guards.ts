@@ -762,6 +762,25 @@ export const GUARDS: Guard[] = [
     'addons/consecutive/hand-over',
     'const periods = closings.slice(closings.length).reduce(withClosing, numbers)',
   ),
+  guard(
+    'H40 a series whose state has gone does not begin a second time',
+    'addons/consecutive/register',
+  ),
+  guard(
+    'H40 what somebody changed in the state is still named after the next number',
+    'addons/consecutive/register',
+    change('isSound ?', 'isSound || true ?'),
+  ),
+  guard(
+    'H40 a ledger that went back hears of the periods again',
+    'addons/consecutive/hand-over',
+    change('request.mark !== undefined', "request.mark === 'never'"),
+  ),
+  guard(
+    'H40 what a restored server has forgotten of the periods is told again',
+    'addons/consecutive/hand-over',
+    change(/again\s+\? periodsOf\(current, all\)\s+:/, ''),
+  ),
   guard('H40 what is written has an entry, in the same transaction', 'addons/consecutive/register'),
   guard(
     'H28 a number is of the series that the app names',
