@@ -447,6 +447,10 @@ export const GUARDS: Guard[] = [
     'server/addons/orm/changed-counters',
     change('done.get(counter) === shape', 'done.has(counter)'),
   ),
+  guard(
+    'H31 a sequence that is altered while it is asked gives nothing',
+    'server/addons/orm/changed-counters',
+  ),
   guard('H20 a claim tells the highest number seen', 'device/claim', 'lastMax: 0'),
   guard('H20 a grant that overlaps is refused', 'device/claim'),
   guard(
