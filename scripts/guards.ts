@@ -404,6 +404,7 @@ export const GUARDS: Guard[] = [
     change('= off', '= on'),
   ),
   guard('H20 a view is not asked which ids are in use', 'server/addons/orm/id-columns'),
+  guard('H20 one partition is not asked which ids are in use', 'server/addons/orm/id-columns'),
   guard(
     'H20 a counter means the same ids for all collections',
     'server/addons/orm/id-columns',

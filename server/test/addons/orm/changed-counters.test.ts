@@ -65,7 +65,7 @@ test.each<[what: string, settings: CounterOptions, change: string, message: stri
     'a table without the index',
     SEQUENCE,
     'ALTER TABLE orders DROP CONSTRAINT orders_pkey',
-    'public.orders.id has no index',
+    'public.orders.id has no index that begins with it',
   ],
   [
     'a column of texts',

@@ -56,14 +56,14 @@ function positionProblems(binding: Counter, next: bigint, highWater: number): st
   if (next < 0n)
     return [
       `${nameOf(binding)} gives ${next} next, and no id is below 1. Somebody set it back: raise ` +
-        'it above every id in use: offline-hilo-server adopt.',
+        `it above every id in use: ${adoptCommand(binding)}.`,
     ]
   if (highWater > 0 && (idsOf(blocks, next)?.low ?? 0n) <= highWater)
     return [
       `${nameOf(binding)} gives ${next} next, whose ids are not above ${highWater}, and up to ` +
         'there ids were granted here. ' +
-        'Find out what set it back and stop that. If the collection counted by itself before, ' +
-        'raise the counter: offline-hilo-server adopt.',
+        'Find out what set it back and stop that. Then, or if the collection counted by itself ' +
+        `before, raise the counter: ${adoptCommand(binding)}.`,
     ]
   return []
 }
