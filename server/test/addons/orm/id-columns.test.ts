@@ -236,7 +236,7 @@ test('a right that goes away while the server runs stops the grants, and is name
   expect(await claim(ledger)).toEqual([31, 40])
   await runSql(databaseUrl, 'REVOKE SELECT ON orders FROM hilo_ids_role')
   await expect(claim(ledger)).rejects.toThrow(
-    "permission denied for table orders. This server's role needs SELECT",
+    "permission denied for table orders. This server's role needs USAGE",
   )
 })
 
