@@ -6,6 +6,7 @@ import { openLedger } from '../../../src/index.js'
 import { grantOf, newId } from '../../ledger-bench.js'
 import { newDatabase } from '../../postgres.js'
 import { runSql } from '../../postgres-cluster.js'
+import { proveBeside } from './proving.js'
 
 const KEY = { database: 'Shop', collection: 'orders' }
 const MARTEN: CounterOptions = {
@@ -74,6 +75,41 @@ test('--first begins above what was granted here before, too', async () => {
   await own.close()
   expect(await claim(true)).toMatchObject({ low: 101, high: 110 })
 })
+
+test('where rows came from elsewhere and the row of the counter is missing, adopt is the way', async () => {
+  const { options, claim, sql } = await shop({ ...MARTEN, proved: undefined }, MT_HILO + ORDERS)
+  const wayOut = 'Else stop the back end, and run offline-hilo-server adopt Shop orders --apply.'
+  await expect(check(options)).rejects.toThrow(wayOut)
+  await expect(claim(true)).rejects.toThrow('check --prove Shop/orders')
+  const backEnd = () =>
+    sql(`WITH taken AS (UPDATE mt_hilo SET hi_value = hi_value + 1 RETURNING hi_value)
+      INSERT INTO orders SELECT hi_value * 10 + 1 FROM taken`)
+  await expect(proveBeside(options, backEnd)).rejects.toThrow(wayOut)
+  await adopt(options, { ...KEY, isApplied: true })
+  await proveBeside(options, backEnd)
+  expect((await claim(false)).low).toBeGreaterThan(40)
+})
+
+test.each([
+  ['rows from elsewhere', ORDERS, 12],
+  ['a counter that was set back', '', 20],
+])(
+  'where the ORM takes two values at first, and there are %s: adopt is the way',
+  async (_, rows, top) => {
+    const { options, claim, sql } = await shop(
+      { ...EFCORE, strategy: 'nhibernate-pooled', ids: 'orders.id', proved: false },
+      `CREATE SEQUENCE seq INCREMENT 10; ${rows || 'CREATE TABLE orders (id int PRIMARY KEY)'}`,
+    )
+    if (!rows) {
+      await sql("SELECT setval('seq', 11)")
+      await claim(false)
+      await sql("SELECT setval('seq', 1, false)")
+    }
+    await expect(check(options)).rejects.toThrow('adopt Shop orders --apply')
+    await adopt(options, { ...KEY, isApplied: true })
+    expect((await claim(false)).low).toBe(top + 1)
+  },
+)
 
 test('--first where the id column has no room above the highest id: it makes no row', async () => {
   const { claim, sql } = await shop({ ...MARTEN, maxId: 15 }, MT_HILO + ORDERS)

@@ -47,12 +47,6 @@ export async function shapeProblems(
 
 function positionProblems(binding: Counter, next: bigint, highWater: number): string[] {
   const { blocks, first, system, fetchesTwice } = binding
-  if (fetchesTwice && next < first! + 2n * blocks.step)
-    return [
-      `${nameOf(binding)} gives ${next} next, so ${system} has not made its first ids yet. It ` +
-        'fetches two values for them, and uses all ids between the two, also those of a value ' +
-        'that this server was given in between. Let the back end make one id, then start again.',
-    ]
   if (next < 0n)
     return [
       `${nameOf(binding)} gives ${next} next, and no id is below 1. Somebody set it back: raise ` +
@@ -64,6 +58,12 @@ function positionProblems(binding: Counter, next: bigint, highWater: number): st
         'there ids were granted here. ' +
         'Find out what set it back and stop that. Then, or if the collection counted by itself ' +
         `before, raise the counter: ${adoptCommand(binding)}.`,
+    ]
+  if (fetchesTwice && next < first! + 2n * blocks.step)
+    return [
+      `${nameOf(binding)} gives ${next} next, so ${system} has not made its first ids yet. It ` +
+        'fetches two values for them, and uses all ids between the two, also those of a value ' +
+        'that this server was given in between. Let the back end make one id, then start again.',
     ]
   return []
 }

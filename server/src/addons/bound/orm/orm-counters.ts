@@ -299,9 +299,11 @@ async function startProblems(
       endProblems(counter, await floorOf(query, ledger, counter)),
     )
   const problems = await counterProblems(query, ledger, counter, isFirst)
-  if (problems.length > 0) return problems
   const highWater = await highWaterOf(query, ledger, counter.key)
-  return explained(counter, () => idProblems(query, counter, highWater))
+  // Rows from elsewhere: the back end cannot make the first id that a new counter may wait for.
+  if (problems.length > 0 && highWater > 0) return problems
+  const byIds = await explained(counter, () => idProblems(query, counter, highWater))
+  return byIds.length > 0 ? byIds : problems
 }
 
 const countersIn = (bindings: Bindings<Relation>) =>
