@@ -212,7 +212,7 @@ test('a connection that could not be made leaves no socket open', async () => {
   await pool.close()
 })
 
-test('a connection that ends as it begins is a failure, and not the end of the process', async () => {
+test('a connection that ends as it begins does not end the process', async () => {
   const server = createServer((socket) =>
     socket.once('data', () => socket.end(READY_AND_TERMINATED)),
   ).listen(0)

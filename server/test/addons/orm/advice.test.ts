@@ -76,7 +76,7 @@ test('--first begins above what was granted here before, too', async () => {
   expect(await claim(true)).toMatchObject({ low: 101, high: 110 })
 })
 
-test('where rows came from elsewhere and the row of the counter is missing, adopt is the way', async () => {
+test('where rows came from elsewhere and the row is missing, adopt is the way', async () => {
   const { options, claim, sql } = await shop({ ...MARTEN, proved: undefined }, MT_HILO + ORDERS)
   const wayOut = 'Else stop the back end, and run offline-hilo-server adopt Shop orders --apply.'
   await expect(check(options)).rejects.toThrow(wayOut)
@@ -131,7 +131,7 @@ test('a sequence whose increment is the fault is named as the fault', async () =
   expect(await claim(false)).toMatchObject({ low: 1, high: 10 })
 })
 
-test('each advice to a role with no rights is followed, and leads to a server that grants', async () => {
+test('each advice to a role with no rights leads on, to a server that grants', async () => {
   const settings = {
     ...EFCORE,
     sequence: 'sales.seq',

@@ -143,7 +143,7 @@ test.each<[what: string, settings: CounterOptions, change: string, message: stri
   }
 })
 
-test('an increment that changes while a claim waits for the sequence: nothing is granted', async () => {
+test('an increment that changes while a claim waits: nothing is granted', async () => {
   const { claim, sql, databaseUrl } = await open(SEQUENCE)
   await claim()
   await sql("SELECT nextval('seq')")

@@ -185,7 +185,7 @@ test('a table that inherits from the one that is named is asked, too', async () 
   expect(await claim(ledger)).toEqual([41, 50])
 })
 
-test('a partition that is detached while the server runs hides its ids: none comes again', async () => {
+test('a partition that is detached hides its ids, and none comes again', async () => {
   const databaseUrl = await newDatabase()
   await runSql(
     databaseUrl,

@@ -52,8 +52,8 @@ const FIXES: Readonly<Record<string, (binding: Binding) => string>> = {
   // A text that a column of another type does not take: a key's column.
   '22P02': ({ system }) => ` Give the key as ${system} has it.`,
   '42501': () =>
-    " This server's role needs USAGE on the schema, SELECT on each table that ids names, and has to " +
-    'see all its rows: where it has row level security, ALTER ROLE … BYPASSRLS.',
+    " This server's role needs USAGE on the schema, SELECT on each table that ids names, and has " +
+    'to see all its rows: where it has row level security, ALTER ROLE … BYPASSRLS.',
 }
 
 function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): OrmCounters {
