@@ -400,6 +400,7 @@ export const GUARDS: Guard[] = [
     change('= off', '= on'),
   ),
   guard('H20 a view is not asked which ids are in use', 'server/addons/orm/id-columns'),
+  guard('H20 one partition is not asked which ids are in use', 'server/addons/orm/id-columns'),
   guard(
     'H20 a counter means the same ids for all collections',
     'server/addons/orm/id-columns',
@@ -442,6 +443,10 @@ export const GUARDS: Guard[] = [
     'H31 a table or sequence that was changed while the server runs is checked again',
     'server/addons/orm/changed-counters',
     change('done.get(counter) === shape', 'done.has(counter)'),
+  ),
+  guard(
+    'H31 a sequence that is altered while it is asked gives nothing',
+    'server/addons/orm/changed-counters',
   ),
   guard('H20 a claim tells the highest number seen', 'device/claim', 'lastMax: 0'),
   guard('H20 a grant that overlaps is refused', 'device/claim'),

@@ -104,9 +104,6 @@ export function openPool(databaseUrl: string): PostgresPool {
     const client = await pool.connect().catch((error: unknown) => {
       throw connectionFailure(error)
     })
-    // A failure between two queries is reported by the next one.
-    const ignore = () => {}
-    client.on('error', ignore)
     const session = sessions.get(client) ?? new Session(client)
     sessions.set(client, session)
     let isSound = false
@@ -118,7 +115,6 @@ export function openPool(databaseUrl: string): PostgresPool {
       isSound = !isOfItsServer(error) && (await session.rollback())
       throw error
     } finally {
-      client.off('error', ignore)
       client.release(!isSound)
     }
   }
@@ -151,6 +147,9 @@ export function openPool(databaseUrl: string): PostgresPool {
 class Client extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config)
+    // A failure between two queries is reported by the next one. Without a listener it would end
+    // the process, also in the moment in which the pool gives the client away.
+    this.on('error', () => {})
     this.connection.once('error', () => this.connection.stream.destroy())
   }
 }
