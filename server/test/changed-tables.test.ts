@@ -158,7 +158,8 @@ describe('a start on a changed file of SQLite is refused', () => {
       'hilo_identities lacks CHECK (value), CHECK (high_water)',
     ],
     [
-      `DROP TABLE hilo_devices; CREATE VIRTUAL TABLE hilo_devices USING fts5(key, state, set_aside)`,
+      `DROP TABLE hilo_devices;
+       CREATE VIRTUAL TABLE hilo_devices USING fts5(key, state, set_aside)`,
       'hilo_devices is a virtual table',
     ],
   ])('%s', async (done, says) => {

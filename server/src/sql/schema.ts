@@ -140,9 +140,8 @@ export const stepsFrom = (
 
 const PUT_SETTING = putSetting(SQLITE.schema)
 const READ_SETTING = `SELECT value FROM ${SQLITE.schema}.hilo_meta WHERE key = $1`
-const FIND_TABLES = `SELECT name FROM ${SQLITE.schema}.sqlite_master WHERE name IN (${LEDGER_TABLES.map(
-  (name) => `'${name}'`,
-)})`
+const FIND_TABLES = `SELECT name FROM ${SQLITE.schema}.sqlite_master
+  WHERE name IN (${LEDGER_TABLES.map((name) => `'${name}'`)})`
 
 /** @throws LedgerTablesChanged where the version of tables is lost */
 export function readVersion(run: Run): number | undefined {

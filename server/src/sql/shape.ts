@@ -56,7 +56,7 @@ export function versionIn(stored: string | undefined, isEmpty: boolean): number 
 
 /** SQLite's words for a table, a column or a key that is not there. They have no code. */
 const SQLITE_LACKS =
-  /^(no such (table|column)|table \S+ has no column|cannot modify|ON CONFLICT clause does not match)/
+  /^(no such (table|column)|table \S+ has no column|cannot modify|ON CONFLICT clause does not)/
 
 export function refuseLacking(error: unknown): void {
   const message = (error as Error | undefined)?.message ?? ''

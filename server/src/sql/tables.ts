@@ -278,7 +278,7 @@ export function creationOf<Row>(naming: Naming, table: Table<Row>): string[] {
   ]
 }
 
-/** What a table is whole with: `max BIGINT NOT NULL`, `CHECK (max)`, `UNIQUE (a, b)` in ABC order. */
+/** The parts of a whole table: `max BIGINT NOT NULL`, `CHECK (max)`, `UNIQUE (a, b)` by the ABC. */
 export const partsOf = <Row>(table: Table<Row>): string[] => [
   ...columnsOf(table).map(([, [column, type]]) => `${column} ${SQL_TYPE[type]}`),
   ...columnsOf(table).flatMap(([, [column, type]]) =>

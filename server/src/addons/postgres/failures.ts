@@ -38,6 +38,13 @@ export function connectionFailure(error: unknown): unknown {
   const isMistake = error instanceof TypeError || error instanceof RangeError
   if (error instanceof pg.DatabaseError || error instanceof LedgerUnavailable || isMistake)
     return error
+  const { syscall } = error as NodeJS.ErrnoException
+  if (syscall === 'open')
+    return new LedgerUnavailable(
+      `${reasonOf(error)}. Correct sslrootcert, sslcert or sslkey in the database's address, or ` +
+        'put the file there.',
+      { cause: error },
+    )
   const what = `The database cannot be reached, or does not answer: ${reasonOf(error)}.`
   const advice = 'Check that PostgreSQL runs, and its address (DATABASE_URL).'
   return new LedgerUnavailable(`${what} ${advice}`, { cause: error })

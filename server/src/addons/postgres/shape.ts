@@ -8,20 +8,21 @@ interface Row {
   isUnlogged: boolean
   hidesRows: boolean
   isShared: boolean
-  /** `RULE name`, `TRIGGER name`. */
+  /** `rule name`, `trigger name`. */
   hooks: string[]
   parts: string[]
 }
 
-/** A trigger that is disabled fires in no session, and those of foreign keys change nothing here. */
+/** A trigger that is disabled fires in no session. Those of foreign keys change nothing here. */
 const TABLES_IN = `
   SELECT c.relname AS "name", c.relkind AS "kind", c.relpersistence = 'u' AS "isUnlogged",
     pg_catalog.row_security_active(c.oid) AS "hidesRows",
-    EXISTS (SELECT 1 FROM pg_catalog.pg_inherits WHERE c.oid IN (inhparent, inhrelid)) AS "isShared",
+    EXISTS (SELECT 1 FROM pg_catalog.pg_inherits
+      WHERE c.oid IN (inhparent, inhrelid)) AS "isShared",
     ARRAY(
-      SELECT pg_catalog.concat('RULE ', rulename) FROM pg_catalog.pg_rewrite
+      SELECT pg_catalog.concat('rule ', rulename) FROM pg_catalog.pg_rewrite
       WHERE ev_class = c.oid AND ev_enabled <> 'D'
-      UNION ALL SELECT pg_catalog.concat('TRIGGER ', tgname) FROM pg_catalog.pg_trigger
+      UNION ALL SELECT pg_catalog.concat('trigger ', tgname) FROM pg_catalog.pg_trigger
       WHERE tgrelid = c.oid AND NOT tgisinternal AND tgenabled <> 'D') AS "hooks",
     ARRAY(
       SELECT pg_catalog.concat(attname, ' ',
@@ -48,31 +49,26 @@ export async function tablesIn(query: Query, ledger: string): Promise<FoundTable
   return rows.map((row) => ({ ...row, oddities: odditiesOf(row, `${ledger}.${row.name}`) }))
 }
 
-function odditiesOf(
-  { kind, isUnlogged, hidesRows, isShared, hooks }: Row,
-  table: string,
-): string[] {
+function odditiesOf(row: Row, table: string): string[] {
+  const { kind, isUnlogged, hidesRows, isShared, hooks } = row
   if (kind !== 'r')
     return [`is ${KINDS[kind] ?? 'no table'}: put a plain table with its rows in its place`]
-  return [
-    ...(isUnlogged
-      ? [
-          'is UNLOGGED: PostgreSQL empties it after a crash. If it did so already, rows are lost; ' +
-            `otherwise: ALTER TABLE ${table} SET LOGGED`,
-        ]
-      : []),
-    ...hooks.map((hook) => {
-      const fix = `DROP ${hook} ON ${table}`
-      return `has the ${hook.replace(/^\w+/, (word) => word.toLowerCase())}, which may undo what the server does: ${fix}`
-    }),
-    ...(hidesRows
-      ? [
-          'hides rows from this role by row-level security: let the role own the table or have ' +
-            `BYPASSRLS, or: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY`,
-        ]
-      : []),
-    ...(isShared ? ['shares rows with other tables: ALTER TABLE … NO INHERIT … parts them'] : []),
-  ]
+  const oddities = hooks.map(
+    (hook) => `has the ${hook}, which may undo what the server does: DROP ${hook} ON ${table}`,
+  )
+  if (isUnlogged)
+    oddities.push(
+      'is UNLOGGED: PostgreSQL empties it after a crash. If it did so already, rows are lost; ' +
+        `otherwise: ALTER TABLE ${table} SET LOGGED`,
+    )
+  if (hidesRows)
+    oddities.push(
+      'hides rows from this role by row-level security: let the role own the table or have ' +
+        `BYPASSRLS, or: ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY`,
+    )
+  if (isShared)
+    oddities.push('shares rows with other tables: ALTER TABLE … NO INHERIT … parts them')
+  return oddities
 }
 
 const KINDS: Readonly<Record<string, string>> = {
