@@ -1,6 +1,16 @@
 /** A page that hands all it is leased on, as a region does. */
 import { expect, test } from 'vitest'
-import { answered, ask, cutTo, giveUp, newPage, takeAll } from '../../../src/device/page/page.js'
+import { exchange } from '../../../src/device/device.js'
+import {
+  answered,
+  ask,
+  cutTo,
+  giveUp,
+  handOn,
+  newPage,
+  takeAll,
+} from '../../../src/device/page/page.js'
+import { emptyState } from '../../../src/device/state.js'
 import { range } from '../../support/ranges.js'
 
 test('all that a page holds is taken at once, and the next exchange says that it is used', () => {
@@ -38,4 +48,24 @@ test('an answer settles what its request told, and not what became of the same l
   expect(later.notes).toContainEqual({ lease: lease.id, next: 2 })
   answered(page, later, nothing)
   expect(ask(page, { id: 'p:4', ...wish }).notes).toEqual([])
+})
+
+test('a batch gets what its page hands on, also where the page asks for more first', () => {
+  const page = newPage('p')
+  const batch = newPage('p')
+  let state = { ...emptyState(), ranges: [range(1, 40)] }
+  const exchanged = (of: typeof page, request: ReturnType<typeof ask>) => {
+    const { state: next, ...answer } = exchange(state, request, 0)
+    state = next
+    answered(of, request, answer)
+  }
+  exchanged(page, ask(page, { id: 'p:1', want: 20, offer: true }))
+  page.queue.take()
+  handOn(page, batch, 17)
+  expect(page.queue.held).toBe(2)
+  const ofBatch = ask(batch, { id: 'p:2', want: 17, offer: false })
+  exchanged(page, ask(page, { id: 'p:3', want: 30, offer: true }))
+  exchanged(batch, ofBatch)
+  expect(batch.queue.held).toBe(17)
+  expect(page.queue.held).toBe(2 + 20)
 })
