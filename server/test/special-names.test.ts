@@ -1,6 +1,9 @@
 /** Names that JavaScript objects have of their own are names like others, or are refused. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openLedger } from '../src/index.js'
+import { readConfig } from '../src/settings.js'
 import { newFolder } from './folders.js'
 import { json, newHandler } from './handlers.js'
 import { grantOf, newId } from './ledger-bench.js'
@@ -51,6 +54,12 @@ describe('a counter of', () => {
     ['a literal within', { Shop: { __proto__: { orders: hook } } }, 'counters.Shop: has the name'],
   ])('__proto__ is refused, and not left out: %s', async (_, counters, message) => {
     await expect(open(counters)).rejects.toThrow(message)
+  })
+
+  test('__proto__ is no setting, either', () => {
+    const config = join(newFolder(), 'hilo.json')
+    writeFileSync(config, '{"__proto__": {"open": true}}')
+    expect(() => readConfig({ config })).toThrow('Unrecognized key: "__proto__"')
   })
 
   test('__proto__ in a file is refused, too', async () => {

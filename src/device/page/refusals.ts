@@ -8,13 +8,14 @@ export function notServed(
   left: number,
   cause: HiloError,
 ): HiloError {
+  const { retryAfter } = cause
   const code = cause.code === 'no-hilo-server' ? cause.code : 'exhausted'
   const few = `${count} asked for, ${left} left on this device`
   const none = code === 'exhausted' ? 'no id is left on this device' : 'no id'
   return new HiloError(
     code,
     `Collection '${collection}': ${left > 0 ? few : none}. ${cause.message}`,
-    { cause, ...(cause.retryAfter && { retryAfter: cause.retryAfter }) },
+    { cause, ...(retryAfter && { retryAfter }) },
   )
 }
 
