@@ -147,10 +147,17 @@ export function handOn(page: Page, batch: Page, count: number): void {
   put(batch, [...notes, ...cuts])
 }
 
-/** Gives up all that a batch holds and has given up: the page's next exchange says so. */
+/**
+ * Gives up all that a batch holds and has given up: the page's next exchange says so. A page that
+ * has cut the tail of a lease off for the batch may know more of that lease by now.
+ */
 export function takeOver(page: Page, batch: Page): void {
   giveUp(batch)
-  put(page, [...batch.unconfirmed.values()])
+  const entries = [...batch.unconfirmed.values()]
+  put(
+    page,
+    entries.filter((entry) => !isCut(entry) || !page.unconfirmed.has(entry.lease)),
+  )
   batch.unconfirmed.clear()
 }
 
