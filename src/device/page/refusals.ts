@@ -8,14 +8,13 @@ export function notServed(
   left: number,
   cause: HiloError,
 ): HiloError {
-  const { retryAfter } = cause
   const code = cause.code === 'no-hilo-server' ? cause.code : 'exhausted'
   const few = `${count} asked for, ${left} left on this device`
   const none = code === 'exhausted' ? 'no id is left on this device' : 'no id'
   return new HiloError(
     code,
     `Collection '${collection}': ${left > 0 ? few : none}. ${cause.message}`,
-    { cause, ...(retryAfter && { retryAfter }) },
+    { cause, retryAfter: cause.retryAfter },
   )
 }
 
