@@ -961,7 +961,10 @@ export const GUARDS: Guard[] = [
     'const isAgain = isRepeated(failure)',
   ),
   guard('H31 a server does not choose among databases', 'server/postgres-pool'),
+  guard('H24 a binding that cannot be read is not left out', 'server/special-names'),
   guard('H31 a database has one ledger', 'server/postgres-ledger'),
+  guard('H31 a ledger starts on whole and plain tables', 'server/changed-tables'),
+  guard('H31 a ledger that lost its version is not taken for none', 'server/changed-tables'),
   guard('H31 a statement names the schema of its table', 'server/postgres-schema', 'name'),
   guard(
     'H31 a path that others left in a session decides nothing',

@@ -196,6 +196,18 @@ test('a database that answers nothing any more is given up on, also by a start',
   await ledger.close()
 })
 
+test.each(['sslrootcert', 'sslcert', 'sslkey'])(
+  'a file that the address names as %s, and that is not there, is named',
+  async (setting) => {
+    const databaseUrl = `postgres://hilo@127.0.0.1:1/hilo?${setting}=/no/such.pem`
+    const opening = openLedger({ databaseUrl })
+    await expect(opening).rejects.toThrow(LedgerUnavailable)
+    await expect(opening).rejects.toThrow(
+      "'/no/such.pem'. Correct sslrootcert, sslcert or sslkey in the database's address, or put",
+    )
+  },
+)
+
 test('a connection that could not be made leaves no socket open', async () => {
   const server = createServer((socket) =>
     socket.once('data', () => socket.write(ASKS_FOR_PASSWORD)),

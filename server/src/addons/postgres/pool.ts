@@ -100,10 +100,16 @@ export function openPool(databaseUrl: string): PostgresPool {
 
   const sessions = new WeakMap<pg.PoolClient, Session>()
 
-  async function attempt<T>(step: TransactionStep<T>, waits: Waits): Promise<T> {
-    const client = await pool.connect().catch((error: unknown) => {
+  async function connect(): Promise<pg.PoolClient> {
+    try {
+      return await pool.connect()
+    } catch (error) {
       throw connectionFailure(error)
-    })
+    }
+  }
+
+  async function attempt<T>(step: TransactionStep<T>, waits: Waits): Promise<T> {
+    const client = await connect()
     const session = sessions.get(client) ?? new Session(client)
     sessions.set(client, session)
     let isSound = false
