@@ -180,7 +180,7 @@ export function checkInOf(
   rows: readonly NumberRow[],
   known: NumberRow | undefined,
   id: string,
-) {
+): NonNullable<CurrentSeries['checkIn']> {
   // A server that was restored may have forgotten of which period the last number was.
   // guard: H28 each check-in tells of the period
   const before = known ?? lastOf(after)
