@@ -197,15 +197,16 @@ function endOf(
   answer: SeriesCheckInAnswer,
   seen: readonly NumberRow[],
 ): [reason: SeriesEnd, why: string] {
-  if ('unknown' in answer)
-    return [{ kind: 'unknown' }, 'the server does not know the series any more']
   if ('token' in answer)
     return [{ kind: 'closed', ...answer.closed! }, 'the series was closed at the server']
-  const { handedOver } = answer
+  const isUnknown = 'unknown' in answer
+  const handedOver = isUnknown ? undefined : answer.handedOver
   // guard: H28 what a device made after its series was handed over is doubtful
   const above = handedOver ? seen.filter((row) => !isStated(row, handedOver)) : seen
   const [first, last] = [above[0]?.place, above.at(-1)?.place]
   const doubtful = first === undefined ? {} : { doubtful: { from: first, to: last! } }
+  if (isUnknown)
+    return [{ kind: 'unknown', ...doubtful }, 'the server does not know the series any more']
   if (handedOver)
     return [
       { kind: 'handed-over', ...handedOver, ...doubtful },

@@ -99,7 +99,9 @@ interface EndedSeries {
  *   `last` of that period. The numbers from … to …, which this one handed out besides, the other
  *   one may have made, too.
  * - `closed`: somebody has closed it at the server.
- * - `unknown`: the server does not know it any more: its ledger was restored from a backup.
+ * - `unknown`: the server does not know it any more: its ledger was restored from a backup, or its
+ *   secret was renewed. A person may have handed the series over before, so the numbers from … to …,
+ *   of which the server had not heard, another device may have made, too.
  * - `other-ledger`: another ledger answers, which gives the same letters. No series begins before
  *   you call `hilo.startOver()`, or that ledger follows the first one.
  */
@@ -107,7 +109,7 @@ export type SeriesEnd =
   | { kind: 'copied'; heard: number; doubtful?: { from: number; to: number } }
   | (SeriesHandedOver & { kind: 'handed-over'; doubtful?: { from: number; to: number } })
   | { kind: 'closed'; at: string; by: string; reason: string }
-  | { kind: 'unknown' }
+  | { kind: 'unknown'; doubtful?: { from: number; to: number } }
   | (SeriesLedgers & { kind: 'other-ledger' })
 
 const STATE_VERSION = 1

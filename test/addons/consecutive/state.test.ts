@@ -106,8 +106,8 @@ describe('a series that ends', () => {
       'one that nobody knows',
       2,
       { unknown: true } as const,
-      { kind: 'unknown' },
-      { from: 1, to: 0 },
+      { kind: 'unknown', doubtful: { from: 6, to: 7 } },
+      { from: 6, to: 7 },
     ],
     [
       'a closed one',
