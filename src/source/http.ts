@@ -136,16 +136,15 @@ export function refusal(
   meaning = ASKED_AGAIN,
 ): HiloError {
   const { status } = response
-  const { Type, Ledger: name, ServerTag: tag, Above: above } = said(body)
+  const answer = said(body)
   // RavenDB answers 400 where nobody answers a path, and HTTP 404.
-  const known = status === 400 && String(Type).endsWith('RouteNotFoundException') ? 404 : status
+  const isNoRoute = status === 400 && String(answer.Type).endsWith('RouteNotFoundException')
+  const known = isNoRoute ? 404 : status
   const details = {
     ...paused(response),
     status: known,
-    ...(Type === TOO_MANY && { isTooMany: true as const }),
-    ...(typeof name === 'string' && {
-      ledger: { name, tag: String(tag), ...(typeof above === 'number' && { above }) },
-    }),
+    ...(answer.Type === TOO_MANY && { isTooMany: true as const }),
+    ...ledgerIn(answer),
   }
   const what = `${url} answered ${status}${reason(body)}.`
   // A HiLo server whose ledger cannot be reached answers 503.
@@ -154,6 +153,12 @@ export function refusal(
     ? new HiloError('server-unreachable', `${what} It cannot serve now. ${meaning}`, details)
     : new HiloError('server-refused', `${what} ${advice(known, meaning)}`, details)
 }
+
+/** The ledger that refuses, where it says which one it is. */
+export const ledgerIn = ({ Ledger: name, ServerTag: tag, Above: above }: Said) =>
+  typeof name === 'string' && {
+    ledger: { name, tag: String(tag), ...(typeof above === 'number' && { above }) },
+  }
 
 /** The error page of a proxy or an ingress, say, or the sign-in page of a network. */
 function noHiloServer(
@@ -184,7 +189,8 @@ function isHiloRefusal(body: string): boolean {
   return typeof Type === 'string' && typeof Message === 'string'
 }
 
-const said = (body: string): { [K in keyof ErrorAnswer]?: unknown } => parsed(body) ?? {}
+type Said = { [K in keyof ErrorAnswer]?: unknown }
+const said = (body: string): Said => parsed(body) ?? {}
 
 function advice(status: number, meaning: string): string {
   if (status === 401 || status === 403)

@@ -5,7 +5,7 @@
  */
 import { HiloError } from '../core/errors.js'
 import { size } from '../core/range.js'
-import type { CheckInAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
+import type { CheckInAnswer, ErrorAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
 import type { OwnerConfig, Target } from '../device/contract.js'
 import { type Mark, mark } from '../device/mark.js'
 import {
@@ -22,7 +22,7 @@ import {
 import type { DeviceClaim, GrantedRange } from '../device/state.js'
 import { isRange } from '../device/stored.js'
 import { invalid, noHiloAnswer, readAnswer } from './answers.js'
-import { type GetHeaders, requester, type ServerAddress } from './http.js'
+import { type GetHeaders, ledgerIn, requester, type ServerAddress } from './http.js'
 import type { Source } from './source.js'
 
 export function ravenSource(
@@ -73,8 +73,8 @@ export function ravenSource(
       (await post(wanted)).map((read) => {
         try {
           return read()
-        } catch {
-          return undefined
+        } catch (error) {
+          return (error as HiloError).ledger && (error as HiloError)
         }
       }),
     isPlain: (database) => plain.get(database) ?? false,
@@ -108,6 +108,13 @@ const isUnknownRoute = (error: unknown): boolean =>
 
 const NUMBER_UNKNOWN = 'Whether a number was taken is unknown: ask again with the same key.'
 
+/** As a claim alone is refused. */
+const refused = (answer: ErrorAnswer, url: string): HiloError =>
+  new HiloError('server-refused', `${url} refused: ${answer.Message}`, {
+    status: 409,
+    ...ledgerIn(answer),
+  })
+
 /** Read the answers to several claims, in their order. @throws HiloError `no-hilo-server` */
 function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
   const { collections } = readAnswer<NextManyAnswer>(body, url)
@@ -115,6 +122,8 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
     throw noHiloAnswer(url, 'it does not answer each claim', body)
   return wanted.map((one, i) => (): GrantedRange => {
     const answer = Object(collections[i])
+    // guard: H34 a ledger that refuses one of several claims is heard
+    if (answer.Prefix === undefined && ledgerIn(answer)) throw refused(answer, url)
     const text = JSON.stringify(answer)
     const grant = toGrant(answer, url, one.target, one.claim.id, text)
     return one.claim.shown ? { ...grant, results: readResults(answer.grants, url, body) } : grant

@@ -2,6 +2,7 @@
  * The port to the server or counter that grants ranges. An implementation keeps no state: all that
  * must survive a lost answer is in the claim.
  */
+import type { HiloError } from '../core/errors.js'
 import type { Range } from '../core/range.js'
 import type { CheckInAnswer, CheckInRequest } from '../core/wire.js'
 import type { Target } from '../device/contract.js'
@@ -17,10 +18,11 @@ export interface Source {
   /**
    * As `claim`, for several collections of one database in one request. Their claims have one id,
    * and each may be sent again alone.
-   * @returns in their order; undefined for one that was refused: call `claim` to get the reason
+   * @returns in their order. For one that was refused: the error, where it names another ledger,
+   * and otherwise undefined: call `claim` to get the reason
    * @throws HiloError as `claim`
    */
-  claimTogether?(wanted: readonly WantedRange[]): Promise<(GrantedRange | undefined)[]>
+  claimTogether?(wanted: readonly WantedRange[]): Promise<(GrantedRange | HiloError | undefined)[]>
   /**
    * Each request gets numbers of its own, also when a claim comes again. Then `claimTogether` is
    * not called. Absent: so it is.

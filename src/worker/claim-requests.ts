@@ -3,7 +3,7 @@
  * go to the server in one request. Guarantees that each collection has the id of a request once,
  * and that no claim waits for the answer to another request.
  */
-import { toFailure } from '../core/errors.js'
+import { HiloError, toFailure } from '../core/errors.js'
 import { nextStep } from '../core/failures.js'
 import { MOST_CLAIMS } from '../core/wire.js'
 import type { Target } from '../device/contract.js'
@@ -111,7 +111,9 @@ export class ClaimRequests {
     stored.forEach(({ part, claim }, i) => {
       const grant = answer.then((grants) => {
         signal.throwIfAborted()
-        return grants[i] ?? source.claim(part.target, claim)
+        const granted = grants[i] ?? source.claim(part.target, claim)
+        if (granted instanceof HiloError) throw granted
+        return granted
       })
       part.resolve({ claim, grant })
     })

@@ -74,6 +74,26 @@ test('stops all collections of the database', async () => {
   expect(await codeOf(hilo.nextId('lines'))).toBe('other-ledger')
 })
 
+test('is heard where it answers one claim of two collections, and the first one the next', async () => {
+  const { hilo } = await opened()
+  await hilo.nextId('lines')
+  await quiet()
+  const before = await shop.max('orders')
+  const [first, second] = [shop.ledger, other].map((ledger) =>
+    createHiloHandler({ ledger, log: shownLog, open: true }),
+  )
+  const answered: string[][] = []
+  shop.answer = async (request) => {
+    const { collections = [] }: { collections?: { tag: string }[] } = await request.clone().json()
+    answered.push(collections.map(({ tag }) => tag))
+    return collections.length === 2 ? second!(request) : first!(request)
+  }
+  const many = ['orders', 'lines'].map((name) => codeOf(hilo.nextIds(name, 50)))
+  expect(await Promise.all(many)).toEqual(['other-ledger', 'other-ledger'])
+  expect(answered[0]).toEqual(expect.arrayContaining(['orders', 'lines']))
+  expect(await shop.max('orders')).toBe(before)
+})
+
 test('stops the device for good: also its next page, and when the first one is back', async () => {
   const { hilo } = await opened()
   answerAsOther()
