@@ -17,7 +17,7 @@ import { pagesOf, writeOffPages } from '../device/write-off.js'
 import type { StoreKey } from '../store/store.js'
 import type { CheckIns } from './check-ins.js'
 import type { ClaimRequests } from './claim-requests.js'
-import { Claims, SWITCHED_OFF } from './claims.js'
+import { type Claims, newClaims, SWITCHED_OFF } from './claims.js'
 import type { OwnerContext } from './context.js'
 import { DeadPages } from './dead-pages.js'
 import { CANCELLED } from './give-back.js'
@@ -44,7 +44,7 @@ export class OwnedCollection extends CollectionRecord {
   ) {
     super(owner, key, target, callbacks, checkIns)
     this.checkIns = checkIns
-    this.#claims = new Claims(this, requests, checkIns)
+    this.#claims = newClaims(this, requests, checkIns)
     checkIns.join(this)
     this.#deadPages = new DeadPages(this.owner, async (dead) => {
       const holders = await this.update((before) => {
@@ -180,7 +180,7 @@ export class OwnedCollection extends CollectionRecord {
   /** A claim that fails is repeated later. */
   #topUp(unmet = 0): void {
     const want = topUp(this.shared, this.inMemory, unmet)
-    if (want > 0 && !this.#claims.isPaused) this.#claims.askInBackground(want)
+    if (want > 0 && !this.#claims.isPaused()) this.#claims.askInBackground(want)
   }
 
   /** No caller waits, so it looks first whether a check-in or killed pages bring numbers back. */

@@ -13,8 +13,8 @@ import { CHECK_ADDRESS } from '../source/answers.js'
 import { ASKED_AGAIN, within } from '../source/http.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
-import { CheckIns } from './check-ins.js'
-import { ClaimRequests } from './claim-requests.js'
+import { type CheckIns, newCheckIns } from './check-ins.js'
+import { type ClaimRequests, newClaimRequests } from './claim-requests.js'
 import { SWITCHED_OFF } from './claims.js'
 import { OwnedCollection } from './collection.js'
 import type { OwnerContext } from './context.js'
@@ -146,8 +146,8 @@ export function createOwner(world: World): Owner {
 
   function databaseOf(context: OwnerContext, name: string) {
     const known = databases.get(name) ?? {
-      checkIns: new CheckIns(context, JSON.stringify([opened!.config.url, name])),
-      requests: new ClaimRequests(context),
+      checkIns: newCheckIns(context, JSON.stringify([opened!.config.url, name])),
+      requests: newClaimRequests(context),
     }
     databases.set(name, known)
     return known
