@@ -20,7 +20,7 @@ export async function release(
   const failures = new Map<CollectionRecord, Failure>()
   const databases = [...new Set(ready.map(({ checkIns }) => checkIns))]
   const given = databases.map(async (checkIns) => {
-    const records = ready.filter((each) => each.checkIns === checkIns)
+    const records = ready.filter((each) => each.checkIns === checkIns).map(({ record }) => record)
     const give = () => giveEverythingBack(records, request, isCancelled, failures)
     try {
       await records[0]!.owner.run(checkIns.apart(give))
@@ -32,7 +32,7 @@ export async function release(
   await Promise.all(given)
   return Promise.all(
     collections.map((each, i) =>
-      ready.includes(each) ? each.endRelease(failures.get(each)) : begun[i]!,
+      ready.includes(each) ? each.endRelease(failures.get(each.record)) : begun[i]!,
     ),
   )
 }
