@@ -1154,7 +1154,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H32 nothing is leased to any page before the answer',
     'worker/check-ins',
-    "this.start = 'over'; return waits",
+    "record.start = 'over'; return waits",
   ),
   guard(
     'H32 the answer to a repetition does not say that this device is no copy',

@@ -207,3 +207,6 @@ export const SWITCHED_OFF: Failure = {
   message:
     'The app has switched the network off for offline-hilo. `hilo.goOnline()` switches it on.',
 }
+
+/** No caller sees it: the call was rejected when it was cancelled. */
+export const CANCELLED: Failure = { code: 'aborted', message: '' }

@@ -17,10 +17,9 @@ import { pagesOf, writeOffPages } from '../device/write-off.js'
 import type { StoreKey } from '../store/store.js'
 import type { CheckIns } from './check-ins.js'
 import type { ClaimRequests } from './claim-requests.js'
-import { newClaims, SWITCHED_OFF } from './claims.js'
+import { CANCELLED, newClaims, SWITCHED_OFF } from './claims.js'
 import type { OwnerContext } from './context.js'
 import { newDeadPages } from './dead-pages.js'
-import { CANCELLED } from './give-back.js'
 import { CollectionRecord } from './record.js'
 
 /** A device that starts waits no longer for the server before it goes on as offline. */
