@@ -60,7 +60,7 @@ export function newCheckIns(owner: OwnerContext, name: string) {
 
   /** Checks in now, if there is something to ask and the server did not ask for a pause. */
   function retryNow(): void {
-    if (started.size === 0 || retry.isPaused() || owner.signal.aborted || !owner.isOnline()) return
+    if (started.size === 0 || retry.pausedBy() || owner.signal.aborted || !owner.isOnline()) return
     flight ??= owner.run(run())
   }
 
@@ -96,7 +96,13 @@ export function newCheckIns(owner: OwnerContext, name: string) {
     const begun: Begun[] = []
     let isClaimUnderWay = false
     for (const record of records) {
-      const { request, isLater } = await begin(record, id, isForced)
+      const { request, isLater } = await record.update((state, { date }) => {
+        // guard: H19 no clock says that a start need not ask
+        const isStart = record.asks(state)
+        const isDue = isForced || isStart || isCheckInDue(state, date)
+        const begun: ReturnType<typeof beginCheckIn> = isDue ? beginCheckIn(state, id) : { state }
+        return [begun.state, begun]
+      })
       isClaimUnderWay ||= isLater === true
       if (request) begun.push({ record, request })
     }
@@ -116,15 +122,6 @@ export function newCheckIns(owner: OwnerContext, name: string) {
     // guard: H29 a page looks less and less often after a claim that waits
     if (isClaimUnderWay) throw new HiloError('server-unreachable', 'A claim is under way.')
   }
-
-  const begin = (record: CollectionRecord, id: string, isForced: boolean) =>
-    record.update((state, { date }) => {
-      // guard: H19 no clock says that a start need not ask
-      const isStart = record.asks(state)
-      const isDue = isForced || isStart || isCheckInDue(state, date)
-      const { state: next, ...begun } = isDue ? beginCheckIn(state, id) : { state }
-      return [next, begun as Omit<ReturnType<typeof beginCheckIn>, 'state'>]
-    })
 
   /**
    * After a failure the same is sent again, until it is answered. The server may have replaced the

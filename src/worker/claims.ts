@@ -22,8 +22,6 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
   const { owner, target, name } = record
   const { source, world } = owner
   const retry = newRetry(owner, 1_000, 60_000)
-  /** The same as the record's, for callers, as long as the server's pause lasts. */
-  let lastFailure: Failure | undefined
   let flight: Promise<Failure | undefined> | undefined
   /** How many numbers the last grant was too small. */
   let missing = 0
@@ -35,10 +33,11 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
    */
   function ask(want: number): Promise<Failure | undefined> {
     if (!owner.isOnline()) return Promise.resolve(SWITCHED_OFF)
-    if (retry.isPaused() && !flight) {
+    const pausedBy = retry.pausedBy()
+    if (pausedBy && !flight) {
       // guard: H16 who is told that a claim is repeated waits for one, also after a release
-      if (lastFailure?.isRepeated) retry.resume(() => askInBackground(want))
-      return Promise.resolve(lastFailure)
+      if (pausedBy.isRepeated) retry.resume(() => askInBackground(want))
+      return Promise.resolve(pausedBy)
     }
     flight ??= start(want).finally(() => {
       record.isClaiming = false
@@ -65,14 +64,13 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
     try {
       await claimInTurn(want)
       retry.succeeded()
-      lastFailure = undefined
+      record.failure = undefined
     } catch (error) {
       const failure = await owner.explained(toFailure(error, 'storage-failed'))
-      lastFailure = isRepeated(failure) ? { ...failure, isRepeated: true } : failure
-      retry.failed(failure, () => askInBackground(want))
+      record.failure = isRepeated(failure) ? { ...failure, isRepeated: true } : failure
+      retry.failed(record.failure, () => askInBackground(want))
     }
-    record.failure = lastFailure
-    return lastFailure
+    return record.failure
   }
 
   /**
@@ -152,8 +150,7 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
    */
   async function send(want: number, isAlone: boolean): Promise<Sent> {
     for (let mayPark = true; ; mayPark = false) {
-      const stored = (id: string) => begin(id, want, mayPark)
-      const sent = await requests.claim(target, stored, isAlone)
+      const sent = await requests.claim(target, (id) => begin(id, want, mayPark), isAlone)
       if (!sent.pages) return sent
       await owner.tabs?.askToPark(name, sent.pages)
     }
@@ -166,9 +163,9 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
       const pages = pagesWithOffers(state, want)
       // guard: H12 pages are asked for their offers before a server is
       if (mayPark && pages.size > 0) return [state, { pages }]
-      const { state: next, ...begun } = beginClaim(state, id, want, reserve, date, tries.largest)
+      const begun = beginClaim(state, id, want, reserve, date, tries.largest)
       if (begun.claim?.id === id) record.ownClaim = id
-      return [next, begun]
+      return [begun.state, begun]
     })
   }
 
@@ -190,7 +187,7 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
     ask,
     askInBackground,
     /** The server asked for a pause, or has just let a request wait in vain. */
-    isPaused: retry.isPaused,
+    isPaused: () => retry.pausedBy() !== undefined,
     /** The network may be back: a claim that failed is sent again now. */
     retryNow: retry.now,
     /** Resolves when nothing is under way, and nothing is repeated any more. */

@@ -19,11 +19,12 @@ export function newRetry({ world, after }: OwnerContext, first: number, longest:
   /** Nothing is sent before these times: the pause that the server asked for, and our own. */
   let serverPause = 0
   let ownPause = 0
+  let failure: Failure | undefined
   let planned: { run: () => void; cancel: () => void } | undefined
 
   // guard: H25 nothing is sent before the time that the server named
   const pause = () => Math.max(serverPause, ownPause) - world.now()
-  const isPaused = () => pause() > 0
+  const pausedBy = () => (pause() > 0 ? failure : undefined)
 
   function cancel(): void {
     planned?.cancel()
@@ -44,14 +45,16 @@ export function newRetry({ world, after }: OwnerContext, first: number, longest:
   }
 
   return {
-    isPaused,
+    /** The last failure, while nothing is to be sent because of it. */
+    pausedBy,
     cancel,
     plan,
     failures: () => failures,
 
     /** Plans `run`, if it is to be repeated. */
-    failed(failure: Failure, run: () => void, isAgain = isRepeated(failure)): void {
-      const { status, retryAfter = 0, noAnswer } = failure
+    failed(latest: Failure, run: () => void, isAgain = isRepeated(latest)): void {
+      failure = latest
+      const { status, retryAfter = 0, noAnswer } = latest
       const until = world.now() + retryAfter
       // guard: H33 a stranger's pause ends when the network may be back
       if (status === undefined || noAnswer) ownPause = until
@@ -74,7 +77,7 @@ export function newRetry({ world, after }: OwnerContext, first: number, longest:
     /** The network may be back: the plan runs now, unless the server asked for a pause. */
     now(): void {
       failures = ownPause = 0
-      if (isPaused() || !planned) return
+      if (pausedBy() || !planned) return
       const { run } = planned
       cancel()
       run()
