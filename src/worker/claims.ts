@@ -15,8 +15,6 @@ import type { Begun, ClaimRequests, Sent } from './claim-requests.js'
 import type { CollectionRecord } from './record.js'
 import { newRetry } from './retry.js'
 
-export type Claims = ReturnType<typeof newClaims>
-
 /** @param requests of the collection's database, as `checkIns` are */
 export function newClaims(record: CollectionRecord, requests: ClaimRequests, checkIns: CheckIns) {
   const { owner, target, name } = record

@@ -7,8 +7,6 @@ import type { Failure } from '../core/errors.js'
 import { isRepeated } from '../core/failures.js'
 import type { OwnerContext } from './context.js'
 
-export type Retry = ReturnType<typeof newRetry>
-
 /**
  * @param first milliseconds before the first repetition
  * @param longest the pauses double up to this many milliseconds
