@@ -101,12 +101,7 @@ export const GUARDS: Guard[] = [
     'client/closing',
     'if (!isLeft) await this.exchange(0)',
   ),
-  guard(
-    'H4 what an ended batch has left is noted when the page goes, unless it is stored',
-    'client/batch',
-    `leases.parkDownTo(0, false)
-    this.#batches.delete(leases)`,
-  ),
+  guard('H4 what an ended batch has left goes to the device', 'client/batch'),
   guard('H4 what a batch has left is noted when the page goes', 'client/batch'),
 
   guard('H5 a lease is settled once', 'device/device', 'leases: state.leases'),

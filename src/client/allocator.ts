@@ -2,10 +2,11 @@
  * Issues the ids of one collection from this page's leases. Guarantees that a call takes all it
  * asked for or nothing, and that after the page was closed nothing is issued.
  */
-import { fromFailure, type HiloError } from '../core/errors.js'
+import type { HiloError } from '../core/errors.js'
 import { type FormatId, type IdOf, idFormat } from '../core/id-format.js'
 import type { Target } from '../device/contract.js'
 import type { LeaseQueue } from '../device/page/lease-queue.js'
+import { handOn, takeOver } from '../device/page/page.js'
 import { ambiguous, notLeased } from '../device/page/refusals.js'
 import type { Stop } from '../device/state.js'
 import { Batch } from './batch.js'
@@ -125,20 +126,13 @@ export class Allocator {
     try {
       if (!this.stock.waiters.isTakeWaiting) await leases.exchange(count, false)
       while (queue.held < count || signal?.aborted) {
-        await leases.parkDownTo(0, false)
+        takeOver(this.pageLeases.page, leases.page)
         const left = Math.max(1, deadline - performance.now())
-        // The page parks as many, and they are leased before it asks for others.
         const lease = () => {
-          this.pageLeases.parkDownTo(this.#queue.held - count, false)
+          handOn(this.pageLeases.page, leases.page, count)
           return leases.exchange(count, false)
         }
-        const failure = await this.when(count, lease, { timeout: left, signal })
-        if (failure) throw fromFailure(failure)
-        // Between transactions in memory nothing else runs, so no timeout would end this loop.
-        if (queue.held < count)
-          await new Promise<void>((resolve) => this.#context.world.later(resolve, NOTIFY_MS))
-        // Its caller has heard `timeout` by now.
-        if (performance.now() > deadline + NOTIFY_MS) throw notLeased(target.collection)
+        await this.when(count, lease, { timeout: left, signal })
       }
     } catch (error) {
       this.#endBatch(leases)
@@ -155,9 +149,11 @@ export class Allocator {
     })
   }
 
-  async #endBatch(leases: PageLeases): Promise<void> {
-    // guard: H4 what an ended batch has left is noted when the page goes, unless it is stored
-    if (!(await leases.parkDownTo(0, false))) this.#batches.delete(leases)
+  #endBatch(leases: PageLeases): void {
+    // guard: H4 what an ended batch has left goes to the device
+    takeOver(this.pageLeases.page, leases.page)
+    this.pageLeases.exchange(0, false)
+    this.#batches.delete(leases)
   }
 
   /** The page goes. */
@@ -168,10 +164,9 @@ export class Allocator {
   }
 
   /** As its page leases do. */
-  async close(): Promise<boolean> {
-    const closing = [...this.#batches].map((batch) => batch.close())
-    const [isReleased] = await Promise.all([this.stock.close(), ...closing])
-    return isReleased
+  close(): Promise<boolean> {
+    for (const batch of this.#batches) takeOver(this.pageLeases.page, batch.page)
+    return this.stock.close()
   }
 
   /** Keeps `count` ids in this page until they are issued or the page is left. */

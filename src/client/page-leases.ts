@@ -64,7 +64,7 @@ export class PageLeases {
   /** The storage failed; undefined again after the next success. */
   failure: Failure | undefined
   readonly #context: PageLeasesContext
-  readonly #page: Page
+  readonly page: Page
   /** The most that page and device have had, issued ones too, since it waits for an answer. */
   most = 0
   #gaveBackAt = Number.NEGATIVE_INFINITY
@@ -76,12 +76,12 @@ export class PageLeases {
   constructor(target: Target, context: PageLeasesContext) {
     this.target = target
     this.#context = context
-    this.#page = newPage(context.page)
-    this.queue = this.#page.queue
+    this.page = newPage(context.page)
+    this.queue = this.page.queue
   }
 
   get offers(): readonly Offer[] {
-    return this.#page.offers
+    return this.page.offers
   }
 
   /** The numbers of its offers, until a check-in has made them free on the device. */
@@ -92,7 +92,7 @@ export class PageLeases {
 
   /** The page or its device has let go of these, the other has not got them yet. For a status. */
   get onTheWay(): number {
-    return this.#page.awaited.size > 0 ? Math.max(0, this.most - this.#count()) : 0
+    return this.page.awaited.size > 0 ? Math.max(0, this.most - this.#count()) : 0
   }
 
   #count(): number {
@@ -116,9 +116,9 @@ export class PageLeases {
     call: 'exchange' | 'claim' = 'exchange',
   ): Promise<Failure | undefined> {
     const { link, pageExit, newExchange } = this.#context
-    if (!this.#page.copies) adopt(this.#page, pageExit.readNotes(this.target))
-    this.most = Math.max(this.#page.awaited.size > 0 ? this.most : 0, this.#count())
-    const request = ask(this.#page, { id: newExchange(), want, ahead, isIdle, offer })
+    if (!this.page.copies) adopt(this.page, pageExit.readNotes(this.target))
+    this.most = Math.max(this.page.awaited.size > 0 ? this.most : 0, this.#count())
+    const request = ask(this.page, { id: newExchange(), want, ahead, isIdle, offer })
     const asked =
       call === 'claim'
         ? link.call('claim', [this.target, want, request])
@@ -127,7 +127,7 @@ export class PageLeases {
       failure: toFailure(error, 'storage-failed'),
     }))
     if ('failure' in answer) {
-      cancel(this.#page, request.id)
+      cancel(this.page, request.id)
       // The view tells why a claim failed.
       if (call === 'claim' && 'view' in answer) this.observe(answer.view)
       else {
@@ -139,7 +139,7 @@ export class PageLeases {
     this.failure = undefined
     const { view } = answer
     this.#offeredAt = view.checkedIn
-    const [isUnused, settled] = answered(this.#page, request, answer)
+    const [isUnused, settled] = answered(this.page, request, answer)
     if (view.storage !== 'memory') {
       pageExit.openStore()
       // The storage that knows them now is the one that earlier pages left them for.
@@ -157,11 +157,11 @@ export class PageLeases {
     this.mixedNodes ??= view.mixedNodes
     if (view.answered !== undefined) this.#context.pageExit.heard(this.target, view.answered)
     this.most = Math.max(view.stopped ? 0 : this.most, this.#count())
-    const more = hearDropped(this.#page, view.gaps)
+    const more = hearDropped(this.page, view.gaps)
     if (more.fork + more.drop + more.ledger !== 0) this.most = 0
     if (Object.values(more).some((count) => count !== 0)) this.exchange(0)
     // An older answer may bring numbers still.
-    if (this.view?.stopped && hearStop(this.#page)) this.exchange(0)
+    if (this.view?.stopped && hearStop(this.page)) this.exchange(0)
     if (more.fork > 0) this.#context.dropped('fork')
     if (more.drop > 0) this.#context.dropped('drop')
     const { stopped, followed } = view
@@ -179,7 +179,7 @@ export class PageLeases {
   /** Parks the newest numbers until the page holds only `count`. */
   parkDownTo(count: number, offer?: boolean): Promise<Failure | undefined> {
     const before = this.#count()
-    cutTo(this.#page, count)
+    cutTo(this.page, count)
     const parked = this.exchange(0, offer)
     this.most = Math.max(this.most, before)
     return parked
@@ -190,11 +190,11 @@ export class PageLeases {
    * none (H4).
    */
   async park(): Promise<void> {
-    const { unconfirmed } = this.#page
+    const { unconfirmed } = this.page
     const { size: before } = unconfirmed
     if ((this.offers.length > 0 || this.#keepsNothing()) && this.#mayGiveBack()) this.exit()
     else {
-      giveUp(this.#page)
+      giveUp(this.page)
       this.#leaveNotes()
     }
     if (unconfirmed.size > before || this.offers.length > 0) await this.exchange(0)
@@ -214,14 +214,14 @@ export class PageLeases {
   exit(): void {
     const { serverTag } = this.view ?? {}
     const id = this.#context.newExchange()
-    const ranges = exit(this.#page, id, this.#canSend(), serverTag, this.#keepsNothing())
+    const ranges = exit(this.page, id, this.#canSend(), serverTag, this.#keepsNothing())
     this.#leaveNotes()
     if (ranges.length > 0) this.#giveBack(ranges)
   }
 
   /** Parks all that the page holds, so that the owner can give it back. @throws HiloError */
   async beginRelease(): Promise<void> {
-    giveUp(this.#page)
+    giveUp(this.page)
     this.#releases++
     const failure = await this.exchange(0, false)
     if (failure) throw fromFailure(failure)
@@ -235,10 +235,10 @@ export class PageLeases {
   /** @returns shall the server get back the numbers on the device now? */
   async close(): Promise<boolean> {
     const isReleased =
-      this.#page.copies !== undefined && this.#keepsNothing() && this.#context.isOnline()
-    giveUp(this.#page)
+      this.page.copies !== undefined && this.#keepsNothing() && this.#context.isOnline()
+    giveUp(this.page)
     // If all of it is in notes, the next page settles them.
-    const isLeft = !isReleased && isAllLeft(this.#page) && this.offers.length === 0
+    const isLeft = !isReleased && isAllLeft(this.page) && this.offers.length === 0
     // guard: H4 a page that closes leaves notes of what could not be stored
     if (!isLeft && (await this.exchange(0))) this.#leaveNotes()
     return isReleased
@@ -266,8 +266,8 @@ export class PageLeases {
 
   /** Nobody would read the notes of a page whose storage is its memory. */
   #leaveNotes(): void {
-    if (this.#page.unconfirmed.size === 0 || this.view?.storage === 'memory') return
-    this.#context.pageExit.leaveNotes(this.target, notesToLeave(this.#page))
+    if (this.page.unconfirmed.size === 0 || this.view?.storage === 'memory') return
+    this.#context.pageExit.leaveNotes(this.target, notesToLeave(this.page))
   }
 
   async #giveBack(ranges: readonly Range[]): Promise<void> {

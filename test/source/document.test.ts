@@ -13,6 +13,7 @@ const ADDRESS = 'https://store.example.com/counters/orders.json'
 const LONG = 60_000
 
 afterEach(() => {
+  vi.restoreAllMocks()
   vi.useRealTimers()
 })
 
@@ -202,6 +203,24 @@ describe('a claim', () => {
       message: expect.stringContaining('409'),
     })
     expect(store.max()).toBe(0)
+  })
+
+  test('that loses races until its timeout writes nothing more', async () => {
+    const store = new Store()
+    store.documents.set(ADDRESS, '{"Max":0}')
+    let asked = 0
+    store.before = (method) => {
+      asked++
+      return method === 'PUT' ? new Response('', { status: 409 }) : undefined
+    }
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    expect(await outcomeOf(store, {}, {}, 30)).toMatchObject({
+      message: expect.stringContaining('within 30 ms'),
+    })
+    const before = asked
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(asked).toBe(before)
   })
 
   test('that is not answered fails after its timeout', async () => {

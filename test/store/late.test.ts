@@ -24,9 +24,11 @@ async function openLate() {
     throw new DOMException('Not now', 'UnknownError')
   })
   const timers: (() => void)[] = []
+  const pauses: number[] = []
   let opened = 0
   const store = new LateStore(new IndexedDbStore(name), {
-    after(_, run) {
+    after(ms, run) {
+      pauses.push(ms)
       timers.push(run)
       return () => void timers.splice(timers.indexOf(run), 1)
     },
@@ -44,6 +46,7 @@ async function openLate() {
     store,
     add,
     timers,
+    pauses,
     works: () => spy.mockImplementation((...args) => open.apply(indexedDB, args)),
     opened: () => opened,
   }
@@ -61,6 +64,13 @@ test('it is tried again and again, and what is stored is used once it opens', as
   expect(await add()).toEqual([range(1, 200), range(301, 310)])
   expect(((await peek(disk)) as DeviceState).ranges).toEqual([range(1, 200), range(301, 310)])
   expect(await add()).toHaveLength(2)
+})
+
+test('it is tried after a second, then more rarely, and one try waits at a time', async () => {
+  const { store, timers, pauses } = await openLate()
+  for (const _ of Array(5)) await expect(store.open()).rejects.toThrow()
+  expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 8_000, 8_000])
+  expect(timers).toHaveLength(1)
 })
 
 test('nobody is told that nothing is stored while that is not known', async () => {

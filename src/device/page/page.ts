@@ -139,6 +139,29 @@ export function cutTo(page: Page, count: number): void {
 }
 
 /**
+ * Gives the newest `count` numbers up for a batch. The batch's next exchange says so, and leases as
+ * many in the same transaction: an exchange of this page in between would lease them anew.
+ */
+export function handOn(page: Page, batch: Page, count: number): void {
+  const { notes, cuts } = page.queue.cutTo(page.queue.held - count)
+  put(batch, [...notes, ...cuts])
+}
+
+/**
+ * Gives up all that a batch holds and has given up: the page's next exchange says so. A page that
+ * has cut the tail of a lease off for the batch may know more of that lease by now.
+ */
+export function takeOver(page: Page, batch: Page): void {
+  giveUp(batch)
+  const entries = [...batch.unconfirmed.values()]
+  put(
+    page,
+    entries.filter((entry) => !isCut(entry) || !page.unconfirmed.has(entry.lease)),
+  )
+  batch.unconfirmed.clear()
+}
+
+/**
  * The device says how many numbers it has dropped. Any other count than the last one means that
  * numbers of this page may be among them. It can fall, from 32 to 0: a late answer was made before
  * the fork, or the storage was lost since.

@@ -102,6 +102,23 @@ describe('sqliteStore', () => {
     expect(await store.update(KEY, count)).toBe(2)
   })
 
+  test('a series resolves only when its commit has succeeded', async () => {
+    const { database } = watched(newFile())
+    let isFull = true
+    const store = sqliteStore({
+      database: {
+        prepare(sql: string) {
+          if (isFull && sql === 'COMMIT') throw new Error('disk I/O error')
+          return database.prepare(sql)
+        },
+      },
+    })
+    const series = store.series!(KEY)
+    await expect(series.transact('readonly', async () => 'read')).rejects.toEqual(storageFailed)
+    isFull = false
+    expect(await series.transact('readonly', async () => 'read')).toBe('read')
+  })
+
   test('refuses a database in memory, which no power cut would leave anything of', async () => {
     const store = sqliteStore({ database: open(':memory:') })
     await expect(store.update(KEY, count)).rejects.toThrow(/Open a file \(not :memory:\)/)

@@ -1,6 +1,17 @@
-/** A page that hands all it is leased on, as a region does. */
+/** What a page tells of its leases: taken at once, as a region does, and handed on to a batch. */
 import { expect, test } from 'vitest'
-import { answered, ask, cutTo, giveUp, newPage, takeAll } from '../../../src/device/page/page.js'
+import { exchange } from '../../../src/device/device.js'
+import {
+  answered,
+  ask,
+  cutTo,
+  giveUp,
+  handOn,
+  newPage,
+  takeAll,
+  takeOver,
+} from '../../../src/device/page/page.js'
+import { emptyState } from '../../../src/device/state.js'
 import { range } from '../../support/ranges.js'
 
 test('all that a page holds is taken at once, and the next exchange says that it is used', () => {
@@ -38,4 +49,61 @@ test('an answer settles what its request told, and not what became of the same l
   expect(later.notes).toContainEqual({ lease: lease.id, next: 2 })
   answered(page, later, nothing)
   expect(ask(page, { id: 'p:4', ...wish }).notes).toEqual([])
+})
+
+test('a batch gets what its page hands on, also where the page asks for more first', () => {
+  const page = newPage('p')
+  const batch = newPage('p')
+  let state = { ...emptyState(), ranges: [range(1, 40)] }
+  const exchanged = (of: typeof page, request: ReturnType<typeof ask>) => {
+    const { state: next, ...answer } = exchange(state, request, 0)
+    state = next
+    answered(of, request, answer)
+  }
+  exchanged(page, ask(page, { id: 'p:1', want: 20, offer: true }))
+  page.queue.take()
+  handOn(page, batch, 17)
+  expect(page.queue.held).toBe(2)
+  const ofBatch = ask(batch, { id: 'p:2', want: 17, offer: false })
+  exchanged(page, ask(page, { id: 'p:3', want: 30, offer: true }))
+  exchanged(batch, ofBatch)
+  expect(batch.queue.held).toBe(17)
+  expect(page.queue.held).toBe(2 + 20)
+})
+
+test('what a batch tells of a lease does not hide what its page tells of it later', () => {
+  const page = newPage('p')
+  const batch = newPage('p')
+  const lease = { id: 'p:1.0', page: 'p', range: range(1, 20) }
+  const answer = { leases: [lease], offers: [], outstanding: [lease] }
+  answered(page, ask(page, { id: 'p:1', want: 20, offer: false }), answer)
+  page.queue.take()
+  handOn(page, batch, 5)
+  giveUp(page)
+  takeOver(page, batch)
+  const { notes, cuts } = ask(page, { id: 'p:2', want: 0, offer: false })
+  expect({ notes, cuts }).toEqual({ notes: [{ lease: lease.id, next: 2 }], cuts: [] })
+  expect(ask(batch, { id: 'p:3', want: 0, offer: false }).cuts).toEqual([])
+})
+
+test('what a batch could not tell, its page tells', () => {
+  const page = newPage('p')
+  const batch = newPage('p')
+  const leases = [range(1, 4), range(9, 20)].map((each, i) => ({
+    id: `p:1.${i}`,
+    page: 'p',
+    range: each,
+  }))
+  const answer = { leases, offers: [], outstanding: leases }
+  answered(page, ask(page, { id: 'p:1', want: 16, offer: false }), answer)
+  cutTo(page, 14)
+  handOn(page, batch, 11)
+  ask(batch, { id: 'p:2', want: 11, offer: false })
+  takeOver(page, batch)
+  const { notes, cuts } = ask(page, { id: 'p:3', want: 0, offer: false })
+  expect(notes).toEqual([
+    { lease: 'p:1.1', next: 9 },
+    { exchange: 'p:2', takeBack: [] },
+  ])
+  expect(cuts).toEqual([{ lease: 'p:1.0', to: 3 }])
 })
