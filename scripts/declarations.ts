@@ -3,9 +3,9 @@
  * to. Fails if one needs a file or a package that the package's users do not have.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { moduleImports } from './module-imports.js'
 import { isOneOf, type Package } from './packages.js'
@@ -28,7 +28,13 @@ export function emitDeclarations(packages: Package[]): void {
       const reached = new Set<string>()
       for (const entry of each.declarations)
         collect(join(root, `${entry}.d.ts`), each, root, reached)
-      for (const file of reached) cpSync(file, join(each.dist, relative(root, file)))
+      for (const file of reached) {
+        const copy = join(each.dist, relative(root, file))
+        cpSync(file, copy)
+        // No app uses a type of the wire by name, so no editor shows what it says.
+        if (basename(copy) === 'wire.d.ts')
+          writeFileSync(copy, readFileSync(copy, 'utf8').replace(/^ *\/\*\*.*?\*\/\n/gms, ''))
+      }
     }
   } finally {
     rmSync(emitted, { recursive: true, force: true })

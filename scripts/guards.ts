@@ -106,6 +106,7 @@ export const GUARDS: Guard[] = [
 
   guard('H5 a lease is settled once', 'device/device', 'leases: state.leases'),
   guard('H5 a note frees nothing outside its lease', 'device/device', 'const next = note.next'),
+  guard('H5 what a page has parked is not what it has sent', 'device/device', 'const sentTo = to'),
   guard('H5 the note in localStorage', 'client/page-exit'),
   guard('H5 the note in IndexedDB', 'client/page-exit'),
 

@@ -9,13 +9,23 @@ import { Marked } from 'marked'
 const STYLE = `
   :root { color-scheme: light dark }
   body {
-    max-inline-size: 46rem; margin: 24px auto; padding-inline: 16px; overflow-wrap: break-word;
+    max-inline-size: 51rem; margin: 24px auto; padding-inline: 16px; overflow-wrap: break-word;
     font: 1rem/1.5 system-ui, sans-serif;
   }
   pre, table { overflow-x: auto; border: 1px solid light-dark(#d5dada, #3a4041) }
-  pre { padding: 12px; border-radius: 8px; font-size: 0.875rem }
+  p, li { max-inline-size: 46rem }
+  pre { padding: 12px; border-radius: 8px; font-size: 0.8125rem }
   table { display: block; border-collapse: collapse }
   td, th { padding: 6px 10px; text-align: start; vertical-align: top }
+  td:last-child { min-inline-size: 14rem }
+  @media (width < 40rem) {
+    td, th { padding: 4px; font-size: 0.8125rem }
+    table:has(th:nth-child(3)):not(:has(th:nth-child(4))) {
+      tr { display: grid; grid-template-columns: 1fr 1fr; border-block-start: 1px solid #8885 }
+      td, th { overflow-wrap: anywhere }
+      :last-child:is(td, th) { grid-column: 1 / -1 }
+    }
+  }
   a { color: light-dark(#0b6e69, #52bfb6) }
   img { max-inline-size: 100% }`
 

@@ -116,23 +116,21 @@ export class Allocator {
   }
 
   /** From the device's free ones, or from the page's leases when it is this caller's turn. */
-  async #lease(count: number, { timeout, signal }: WaitLimits): Promise<Batch> {
+  async #lease(count: number, limits: WaitLimits): Promise<Batch> {
     this.#context.signal.throwIfAborted()
-    const deadline = performance.now() + timeout
     const { target } = this.pageLeases
     const leases = new PageLeases(target, { ...this.#context, ...QUIET })
     this.#batches.add(leases)
     const { queue } = leases
     try {
       if (!this.stock.waiters.isTakeWaiting) await leases.exchange(count, false)
-      while (queue.held < count || signal?.aborted) {
+      while (queue.held < count || limits.signal?.aborted) {
         takeOver(this.pageLeases.page, leases.page)
-        const left = Math.max(1, deadline - performance.now())
         const lease = () => {
           handOn(this.pageLeases.page, leases.page, count)
           return leases.exchange(count, false)
         }
-        await this.when(count, lease, { timeout: left, signal })
+        await this.when(count, lease, limits)
       }
     } catch (error) {
       this.#endBatch(leases)

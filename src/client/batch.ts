@@ -77,10 +77,10 @@ export class Batch implements Disposable {
   #used(): HiloError {
     const { collection, count, queue } = this.#lease
     const why = this.#isEnded
-      ? 'it was ended, and the rest went back'
+      ? 'it was ended'
       : queue.issued === count
         ? `all ${count} ids were used`
-        : 'the page was left or its storage changed, and the rest went back'
+        : 'the page was left or its storage changed'
     return new HiloError(
       'not-leased',
       `Collection '${collection}': this batch has no id, because ${why}. Take another one: ` +

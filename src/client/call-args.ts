@@ -31,6 +31,11 @@ export interface Checks {
 
 /** @throws HiloError `invalid-argument` */
 export function readReserve([first, second, third]: ReserveArgs, checks: Checks) {
+  if (typeof first === 'number' && typeof second !== 'number')
+    throw new checks.HiloError(
+      'invalid-argument',
+      `Nothing was reserved: say of which collection, as in \`reserve('orders', ${first})\`.`,
+    )
   const isOne = typeof second === 'number' || !checks.isPlain(first)
   const given = isOne ? third : (second as ReserveOptions)
   const options = checks.checkCall(given, 'timeout', 'signal', 'database')

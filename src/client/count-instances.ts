@@ -4,6 +4,7 @@
  * and leases of its own, so the console warns about the second one.
  */
 import type { OwnerConfig } from '../device/contract.js'
+import { warn } from './warn.js'
 
 /** Two bundles in one page have two copies of this module, but one document. */
 const KEY = Symbol.for('offline-hilo')
@@ -15,10 +16,7 @@ export function countInstance({ name, url }: OwnerConfig, closed: AbortSignal): 
   const open = page[KEY]
   const device = `${name} ${url}`
   if (open.has(device)) {
-    import('./warnings.js').then(
-      ({ secondInstance }) => secondInstance(name, url),
-      () => {},
-    )
+    warn(({ secondInstance }) => secondInstance(name, url))
     return
   }
   open.add(device)

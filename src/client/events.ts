@@ -46,6 +46,19 @@ export interface HiloEvents {
   error: { collection: string; error: HiloError }
 }
 
+/** Their names: a listener of another one would never be called. */
+export const EVENTS: readonly (keyof HiloEvents)[] = [
+  'status',
+  'low',
+  'exhausted',
+  'ending',
+  'fork',
+  'drop',
+  'ledger',
+  'degraded',
+  'error',
+]
+
 export type HiloListener<K extends keyof HiloEvents> =
   | ((event: CustomEvent<HiloEvents[K]>) => void)
   | { handleEvent(event: CustomEvent<HiloEvents[K]>): void }

@@ -28,7 +28,7 @@ import type {
   ReserveArgs,
   ReserveOptions,
 } from './call-args.js'
-import { Events, type HiloEvents, type HiloListener } from './events.js'
+import { EVENTS, Events, type HiloEvents, type HiloListener } from './events.js'
 import { Instance, newId, type Realm } from './instance.js'
 import type { Activity, Inspection, Observer } from './observer.js'
 import type { Caller } from './online-calls.js'
@@ -42,6 +42,7 @@ import {
   statusOfAll,
 } from './status.js'
 import { type CallOptions, type WaitLimits, withinLimits } from './waiters.js'
+import { warn } from './warn.js'
 
 export type { HiloEvents } from './events.js'
 
@@ -368,11 +369,14 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     return this.close()
   }
 
-  declare addEventListener: <K extends keyof HiloEvents>(
+  override addEventListener<K extends keyof HiloEvents>(
     type: K,
     listener: HiloListener<K> | null,
     options?: AddEventListenerOptions | boolean,
-  ) => void
+  ): void {
+    if (!EVENTS.includes(type)) warn(({ noEvent }) => noEvent(type, EVENTS))
+    super.addEventListener(type, listener as EventListener, options)
+  }
 
   declare removeEventListener: <K extends keyof HiloEvents>(
     type: K,
@@ -435,10 +439,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     if (this.#degraded.has(reason)) return
     this.#degraded.add(reason)
     this.#events.dispatch('degraded', { reason })
-    import('./warnings.js').then(
-      ({ degraded }) => degraded(reason, cause),
-      () => {},
-    )
+    warn(({ degraded }) => degraded(reason, cause))
   }
 
   #observed(...change: Parameters<OwnerCallbacks['stored']>): void {
@@ -503,8 +504,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 }
 
 const NOT_LOADED =
-  'A part of offline-hilo could not be loaded: there is no network, or a newer build of the app ' +
-  'was deployed meanwhile. Reload the page when there is a network.'
+  'A part of offline-hilo could not be loaded: there is no network, or the app has a newer ' +
+  'build. Reload the page when there is a network.'
 
 const NOTHING: CallLimits = {}
 const takeId = (allocator: Allocator): string => allocator.nextIdSync()

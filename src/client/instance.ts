@@ -8,7 +8,7 @@ import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import type { Owner, OwnerCallbacks, OwnerConfig, Target } from '../device/contract.js'
 import type { DeviceStore } from '../device/device-store.js'
-import { type CheckedOptions, checkDatabase } from '../device/options.js'
+import { type CheckedOptions, checkDatabase, nearest } from '../device/options.js'
 import type { Stop } from '../device/state.js'
 import { Allocator, type AllocatorContext } from './allocator.js'
 import { countInstance } from './count-instances.js'
@@ -17,6 +17,7 @@ import { type LinkOptions, OwnerLink } from './owner-link.js'
 import { PageExit } from './page-exit.js'
 import type { PageState } from './page-leases.js'
 import { type PageWorld, pageWorld } from './page-world.js'
+import { warn } from './warn.js'
 
 /** How this page or worker reaches its owner. */
 export interface Realm extends Pick<LinkOptions, 'spawn'> {
@@ -177,9 +178,14 @@ export class Instance {
     }
     const { name, database: checked } = this.find(collection, database)
     const allocators = this.#allocatorsOf(checked)
-    const allocator =
-      allocators.get(name) ?? new Allocator(this.targetOf(name, checked), this.context)
-    allocators.set(name, allocator)
+    let allocator = allocators.get(name)
+    if (!allocator) {
+      const { collections } = this.options
+      const near = name in collections || nearest(name, Object.keys(collections))
+      if (typeof near === 'string') warn(({ notListed }) => notListed(name, near))
+      allocator = new Allocator(this.targetOf(name, checked), this.context)
+      allocators.set(name, allocator)
+    }
     return allocator
   }
 
@@ -261,15 +267,11 @@ export class Instance {
 export const newId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
 const closed = (): HiloError =>
-  new HiloError(
-    'closed',
-    'This Hilo was closed with `close()`; it makes no more ids. Create another one.',
-  )
+  new HiloError('closed', 'This Hilo was closed with `close()`. Create another one.')
 
 const noPage = (): HiloError =>
   new HiloError(
     'invalid-argument',
-    'No id was made: there is no page here, so this seems to be a server, and `url` is no whole ' +
-      'address. Call this in the browser only; or give `createHilo` an absolute `url`, and a ' +
-      '`store`.',
+    'No id was made: there is no page here. Is this a server? Call it in the browser only, ' +
+      'or give `createHilo` a whole `url` and a `store`.',
   )

@@ -11,6 +11,7 @@ import { VERSION } from '../core/version.js'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../device/contract.js'
 import { Connection, LOST } from './connection.js'
 import { isPrerendering, onActivation } from './prerender.js'
+import { warn } from './warn.js'
 
 type Method =
   | 'exchange'
@@ -183,7 +184,7 @@ export class OwnerLink {
     const version = await connection.call('open', [config, callbacks, firstView])
     if (version !== VERSION) {
       connection.end(LOST)
-      import('./warnings.js').then(({ otherVersion }) => otherVersion(VERSION, version), ignore)
+      warn(({ otherVersion }) => otherVersion(VERSION, version))
       throw LOST
     }
     this.wasOpened = true
@@ -199,8 +200,8 @@ function whyNowhere(): string {
     return "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
   return navigator?.onLine === false
     ? 'There is no network, and the service worker has to store its files, too.'
-    : 'Check that its files are served, as JavaScript, and that the content security policy ' +
-        'allows them (worker-src, script-src).'
+    : 'Are its files served as JavaScript, and does the content security policy allow them ' +
+        '(worker-src, script-src)?'
 }
 
 const ignore = (): void => {}

@@ -226,7 +226,7 @@ const tooLate = ({ timeout, call }: Waiter): HiloError =>
     call
       ? `${call} did nothing within ${timeout} ms: its file did not load. Check the network.`
       : `No id came within ${timeout} ms; none was used up. The server or the storage does not ` +
-          'answer: check that the server runs, and try again.',
+          'answer. Does the server run?',
   )
 
 const aborted = ({ reason: cause }: AbortSignal, call?: string): HiloError => {

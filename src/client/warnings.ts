@@ -1,12 +1,32 @@
 /** The warnings for a developer's console; loaded with the first one. */
-import type { Degraded } from './status.js'
 
-/** A page has two open instances for one device. */
+/**
+ * A page has two open instances for one device.
+ * @param url empty on a server that renders pages
+ */
 export function secondInstance(name: string, url: string): void {
+  const where = url && ` at ${url}`
   console.warn(
-    `offline-hilo: this page has two open instances for '${name}' at ${url}. Each has a worker ` +
+    `offline-hilo: there are two open instances for '${name}'${where} here. Each has a worker ` +
       'and leases of its own. Call createHilo once, in a module of its own, or close() the first.',
   )
+}
+
+/** In development only. A name with a digit, such as a month's, is like others on purpose. */
+export function notListed(name: string, near: string): void {
+  if (/^\D{4,}$/.test(name) && isDevelopment())
+    console.warn(
+      `offline-hilo: '${name}' is not in the \`collections\` of createHilo. Did you mean ` +
+        `'${near}'? If not, list it, too.`,
+    )
+}
+
+/** In development only. */
+export function noEvent(type: string, events: readonly string[]): void {
+  if (isDevelopment())
+    console.warn(
+      `offline-hilo: no event '${type}' ever comes. The events are ${events.join(', ')}.`,
+    )
 }
 
 /** The worker's file is of another build. */
@@ -18,13 +38,13 @@ export function otherVersion(own: string, version: unknown): void {
 }
 
 /** By page: the warnings that were given. */
-const given = new WeakMap<object, Set<Degraded>>()
+const given = new WeakMap<object, Set<string>>()
 
 /**
  * In development only, once per page and reason.
  * @param cause why there is no worker
  */
-export function degraded(reason: Degraded, cause: unknown): void {
+export function degraded(reason: string, cause: unknown): void {
   const page = globalThis.document ?? globalThis
   const known = given.get(page) ?? new Set()
   given.set(page, known)

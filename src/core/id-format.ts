@@ -56,7 +56,7 @@ export function idFormat(formatId: FormatId, collection: string): IdOf {
     }
     // guard: H38 an id is a text
     if (typeof id !== 'string' || id === '')
-      throw refused(number, `has to make a text that is not empty, and made ${described(id)}.`)
+      throw refused(number, `has to make a non-empty text, and made ${described(id)}.`)
     const isNew = prefix !== lastPrefix || serverTag !== lastTag
     if (
       // guard: H38 an id is not the one before
@@ -65,11 +65,7 @@ export function idFormat(formatId: FormatId, collection: string): IdOf {
       // guard: H38 a form is tried with a second number before its first id
       (isNew && id === neighbour(number, prefix, serverTag))
     )
-      throw refused(
-        number,
-        `made "${id}", as for another number, and no id may be there twice. Put the number into ` +
-          'the text.',
-      )
+      throw refused(number, `made "${id}", as for another number. Put the number into the text.`)
     last = id
     lastPrefix = prefix
     lastTag = serverTag

@@ -80,8 +80,8 @@ const LONGEST_MINIFIED = 2
 export function sourceNameOf({ name }: EntityClass): string {
   if (name.length > LONGEST_MINIFIED) return name
   throw badName(
-    'a class name of one or two letters may be made by a minifier. Give the class a ' +
-      "`static collection = 'orders'`, or pass `findCollectionName`, or the name itself",
+    'a minifier seems to have named the class. Give it a ' +
+      "`static collection = 'orders'`, or pass the name",
     `the class ${name}`,
   )
 }

@@ -50,7 +50,12 @@ function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
   const next = Number.isSafeInteger(note.next)
     ? Math.min(Math.max(note.next, from), to + 1)
     : to + 1
-  const rest = { ...lease.range, from: next }
+  // A page may have parked the end of its lease, and gone before it could say so.
+  // guard: H5 what a page has parked is not what it has sent
+  const sentTo = Number.isSafeInteger(note.sentTo)
+    ? Math.min(Math.max(note.sentTo!, next - 1), to)
+    : to
+  const kept = note.givenBack ? sentTo + 1 : next
   const { sinceGrant } = state
   const settled = {
     ...state,
@@ -60,9 +65,11 @@ function settleLease(state: DeviceState, note: LeaseNote): DeviceState {
     ...(sinceGrant && {
       sinceGrant: { ...sinceGrant, issued: sinceGrant.issued + next - from },
     }),
+    ranges: insert(state.ranges, { ...lease.range, from: kept }),
   }
-  if (!note.givenBack) return { ...settled, ranges: insert(state.ranges, rest) }
-  return next > to ? settled : { ...settled, offers: [...state.offers, { ...lease, range: rest }] }
+  if (kept === next) return settled
+  const sent = { ...lease, range: { ...lease.range, from: next, to: kept - 1 } }
+  return { ...settled, offers: [...state.offers, sent] }
 }
 
 /**

@@ -138,12 +138,12 @@ export function isPlain(value: unknown): value is object {
 const CHECKS: Record<keyof HiloOptions, Check> = {
   url: ['a string', (value: unknown) => typeof value === 'string'],
   database: text,
-  collections: ['an object with a key for each, as in { orders: {} }', isPlain],
+  collections: ['a plain object, as in { orders: {} }', isPlain],
   device: deviceName,
   reserve: count,
   name: text,
   source: [
-    'a nextHiSource or documentSource, or an object with a `key` and a function `claim`',
+    'a nextHiSource, a documentSource, or an object with `key` and `claim`',
     (value: Partial<HiloSource> | null) =>
       typeof value?.claim === 'function' && text[1](value.key as never),
   ],
@@ -315,13 +315,17 @@ export function checkKeys(name: string, value: unknown, known: readonly string[]
   if (!isPlain(value)) throw invalid(name, `a plain object, as in { ${known[0]} }`, value)
   for (const key of Object.keys(value))
     if (!known.includes(key)) {
-      const [near] = [0, 1, 2].flatMap((changes) =>
-        known.filter((each) => isNear(each.toLowerCase(), key.toLowerCase(), changes)),
-      )
+      const near = nearest(key, known)
       const advice = near ? `Did you mean \`${near}\`?` : `There are ${known.join(', ')}.`
       throw nothingDone(`there is no \`${name}.${key}\`. ${advice}`)
     }
 }
+
+/** Which of these names is most like this one? */
+export const nearest = (name: string, known: readonly string[]): string | undefined =>
+  [0, 1, 2].flatMap((changes) =>
+    known.filter((each) => isNear(each.toLowerCase(), name.toLowerCase(), changes)),
+  )[0]
 
 /** Is one the other with at most so many letters added, left out or replaced? */
 function isNear(one: string, other: string, changes: number): boolean {

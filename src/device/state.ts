@@ -134,13 +134,14 @@ export type Note = LeaseNote | ExchangeNote
 
 /**
  * The numbers below `next` are used up, and the rest comes back to the device. With `givenBack`,
- * the page sent the rest to the server instead.
+ * the page sent the rest to the server instead, or the numbers up to `sentTo`.
  */
 export interface LeaseNote {
   /** Id of the lease or offer. */
   lease: string
   next: number
   givenBack?: true
+  sentTo?: number
 }
 
 /** The page closed before the answer came: all that the exchange gave it comes back. */

@@ -249,6 +249,16 @@ describe('two open instances for one device in one page', () => {
     warn.mockRestore()
   })
 
+  test('are named on a server too, where no address is known', async () => {
+    const warn = warned()
+    vi.stubGlobal('location', undefined)
+    const { page } = shop.open({ url: '/' })
+    shop.openIn(page, { url: '/' })
+    await eventually(() => expect(warn).toHaveBeenCalledOnce())
+    expect(warn.mock.calls[0]![0]).not.toMatch(/\bat\b/)
+    warn.mockRestore()
+  })
+
   test('are no two when the first was closed before, or on different devices', async () => {
     const warn = warned()
     const { hilo, page } = shop.open()

@@ -169,7 +169,7 @@ describe('offers', () => {
     pageLeases.exit()
     expect(giveBack).toHaveBeenCalledOnce()
     expect(giveBack).toHaveBeenCalledWith(target, [range(40, 50)])
-    expect(left).toContainEqual({ lease: 'page:0.offer0', next: 40, givenBack: true })
+    expect(left).toContainEqual({ lease: 'page:0.offer0', next: 40, sentTo: 50, givenBack: true })
   })
 })
 

@@ -261,6 +261,12 @@ describe('several collections', () => {
     },
   )
 
+  test('and no collection: the message says how', async () => {
+    const error = await errorOf(shop.open().hilo.reserve(500 as never))
+    expect(error).toMatchObject({ code: 'invalid-argument' })
+    expect(error.message).toContain("`reserve('orders', 500)`")
+  })
+
   test('is the device’s: a page that keeps less, or none, takes nothing away', async () => {
     const till = shop.open({ reserve: 200 }).hilo
     await till.nextId('orders')

@@ -71,6 +71,22 @@ describe('settling a note', () => {
     expect(state).toMatchObject({ ranges: [], leases: [], offers: [], issued: 5 })
   })
 
+  test.each([
+    [9, [range(10, 16)], [range(6, 9)]],
+    [16, [], [range(6, 16)]],
+    [17, [], [range(6, 16)]],
+    [5, [range(6, 16)], []],
+    [3, [range(6, 16)], []],
+    [Number.NaN, [], [range(6, 16)]],
+  ])('of a lease that was sent back up to %d frees what is above', (sentTo, ranges, sent) => {
+    const lease = { id: 'L', page: 'page', range: range(1, 16, { token: 't' }) }
+    const note = { lease: 'L', next: 6, sentTo, givenBack: true as const }
+    const settled = settle({ ...holding(), leases: [lease] }, [note])
+    const withToken = (all: typeof ranges) => all.map((each) => ({ ...each, token: 't' }))
+    expect(settled.ranges).toEqual(withToken(ranges))
+    expect(settled.offers.map((offer) => offer.range)).toEqual(withToken(sent))
+  })
+
   test("of a lease whose rest was sent back under a token waits for the server's word", () => {
     const state = settle(
       { ...holding(), leases: [{ id: 'L', page: 'page', range: range(1, 16, { token: 't' }) }] },

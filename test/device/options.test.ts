@@ -176,7 +176,7 @@ describe('an unknown option', () => {
     'of collections is missed where these are %o: they are its names',
     (collections) => {
       expect(refusal({ url, collections }).message).toContain(
-        'has to be an object with a key for each, as in { orders: {} }',
+        'has to be a plain object, as in { orders: {} }',
       )
     },
   )

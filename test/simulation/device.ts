@@ -77,6 +77,8 @@ export class Device {
   releases = 0
   releasesBegun = 0
   hasStockpiled = false
+  /** When its last page went. */
+  leftAt = Number.NEGATIVE_INFINITY
   /** When it went back to an older copy of its storage. */
   setBackAt = Number.NEGATIVE_INFINITY
   /** An older copy of its storage. */
@@ -365,6 +367,7 @@ export class Page {
     this.state = 'closing'
     this.actor.state = 'frozen'
     this.device.pages = this.device.pages.filter((page) => page !== this)
+    if (this.device.pages.length === 0) this.device.leftAt = this.#scheduler.now
     this.#scheduler.post(this.device.databases.actor, ms, 'a busy page is free', () => {
       if (this.state !== 'closing') return
       if (!hears) return this.die()

@@ -51,7 +51,8 @@ export const TWICE = allowed({
   // Devices that go back.
   'made again before the server had heard of them': [
     WHY,
-    'what was leased in the last two reports before it went back',
+    'what was leased in the last two reports before it went back, or before its last page was ' +
+      'closed',
   ],
   'made again where the app had switched the network off': [
     GUIDE,

@@ -388,16 +388,12 @@ export class OwnServer {
       giveBack: (request) => {
         const from = this.#sender
         return this.#shaky(async () => {
+          const { collection: tag, last, end, token = '' } = request
+          // A check-in may replace the token while this is under way.
+          const isLate = this.#isLate(token)
           const count = await ledger.giveBack(request)
-          const { collection: tag, last, end, token } = request
           if (count > 0)
-            this.#stage.witness.checker.returned(
-              seriesOf(tag),
-              from,
-              last + 1,
-              end,
-              this.#isLate(token!),
-            )
+            this.#stage.witness.checker.returned(seriesOf(tag), from, last + 1, end, isLate)
           return count
         })
       },

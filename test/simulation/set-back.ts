@@ -13,8 +13,8 @@ import { OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
 /**
- * Two report intervals and the way to the server: a backup may hold a report that was under way,
- * and whose answer proves nothing when it comes again.
+ * Two report intervals and the way to the server, while a page is open: a backup may hold a report
+ * that was under way, and whose answer proves nothing when it comes again.
  */
 export const REPORTED_MS = 25_000
 
@@ -86,7 +86,7 @@ export function backUpOrGoBack(
 
 /** @param leased how many leases the device had made when the backup was made */
 function judge(simulation: Simulation, device: Device, state: DeviceState, leased: number): void {
-  const { servers, checker, claims, scheduler } = simulation
+  const { servers, checker, claims } = simulation
   const server = servers.get(device.node)
   if (!(server instanceof OwnServer)) return
   const held = [...state.ranges, ...[...state.leases, ...state.offers].map(({ range }) => range)]
@@ -104,7 +104,7 @@ function judge(simulation: Simulation, device: Device, state: DeviceState, lease
     .filter(({ prefix, from, to }) =>
       held.some((range) => range.prefix === prefix && range.from <= to && from <= range.to),
     )
-  const late = since.filter(({ at }) => at < scheduler.now - REPORTED_MS)
+  const late = since.filter(({ at }) => at < device.leftAt - REPORTED_MS)
   const wasHeard = wereHeard(simulation, [device], late[0]?.at ?? 0)
   if (wasHeard && !isKnown && mayTell && late.length > 0)
     checker.complain(

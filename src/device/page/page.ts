@@ -153,11 +153,8 @@ export function handOn(page: Page, batch: Page, count: number): void {
  */
 export function takeOver(page: Page, batch: Page): void {
   giveUp(batch)
-  const entries = [...batch.unconfirmed.values()]
-  put(
-    page,
-    entries.filter((entry) => !isCut(entry) || !page.unconfirmed.has(entry.lease)),
-  )
+  for (const entry of batch.unconfirmed.values())
+    if (!isCut(entry) || !page.unconfirmed.has(entry.lease)) put(page, [entry])
   batch.unconfirmed.clear()
 }
 
@@ -220,7 +217,7 @@ export function exit(
     else put(page, [noteOf(left)])
   put(
     page,
-    sent.map((left) => ({ ...noteOf(left), givenBack: true })),
+    sent.map((left) => ({ ...noteOf(left), sentTo: left.lease.range.to, givenBack: true })),
   )
   giveUp(page)
   return insertAll(

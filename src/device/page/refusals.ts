@@ -21,15 +21,15 @@ export function notServed(
 export const notLeased = (collection: string): HiloError =>
   new HiloError(
     'not-leased',
-    `Collection '${collection}': this page holds no id right now. Before code that cannot ` +
-      `wait, take its ids: \`await hilo.take('${collection}', n)\`. Otherwise use ` +
-      `\`await hilo.nextId('${collection}')\`.`,
+    `Collection '${collection}': this page holds no id right now. Use ` +
+      `\`await hilo.nextId('${collection}')\`, or take ids before code that cannot wait: ` +
+      `\`await hilo.take('${collection}', n)\`.`,
   )
 
 export const ambiguous = (collection: string, nodes: readonly string[]): HiloError =>
   new HiloError(
     'invalid-argument',
     `Collection '${collection}': no number was issued. This device has ids of ` +
-      `${nodes.join(' and of ')}, and both nodes may grant the same number. Use the whole id: ` +
+      `${nodes.join(' and of ')}, and both may grant the same number. Use the whole id: ` +
       `\`await hilo.nextId('${collection}')\`.`,
   )

@@ -1,13 +1,15 @@
 /** What a page tells of its leases: taken at once, as a region does, and handed on to a batch. */
 import { expect, test } from 'vitest'
-import { exchange } from '../../../src/device/device.js'
+import { exchange, settle } from '../../../src/device/device.js'
 import {
   answered,
   ask,
   cutTo,
+  exit,
   giveUp,
   handOn,
   newPage,
+  notesToLeave,
   takeAll,
   takeOver,
 } from '../../../src/device/page/page.js'
@@ -106,4 +108,20 @@ test('what a batch could not tell, its page tells', () => {
     { exchange: 'p:2', takeBack: [] },
   ])
   expect(cuts).toEqual([{ lease: 'p:1.0', to: 3 }])
+})
+
+test('a page that goes sends back what it holds, not what it has parked', () => {
+  const page = newPage('p')
+  const lease = { id: 'p:1.0', page: 'p', range: range(1, 20) }
+  const before = { ...emptyState(), leases: [lease] }
+  const answer = { leases: [lease], offers: [], outstanding: [lease] }
+  answered(page, ask(page, { id: 'p:1', want: 20, offer: false }), answer)
+  page.queue.take()
+  cutTo(page, 9)
+  expect(exit(page, 'p:2', true, 'A', true)).toEqual([range(2, 10)])
+  expect(settle(before, notesToLeave(page))).toMatchObject({
+    ranges: [range(11, 20)],
+    offers: [],
+    leases: [],
+  })
 })

@@ -7,6 +7,7 @@ await generateSW({
   modifyURLPrefix: { '': '/_next/static/' },
   additionalManifestEntries: [{ url: '/', revision: String(Date.now()) }],
   swDest: 'public/service-worker.js',
+  importScripts: ['/worker-files.js'],
   inlineWorkboxRuntime: true,
   sourcemap: false,
 })
