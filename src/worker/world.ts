@@ -107,8 +107,8 @@ async function lockSoon<T>(name: string, run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * @returns tells why nothing answers at an address, as far as a page or worker can tell: its policy,
- * or that it is a test. Undefined: nobody knows
+ * @returns tells why nothing answers at an address, as far as a page or worker can tell: its
+ * policy, or that it is a test. Undefined: nobody knows
  */
 function watchPolicy(): (url: string) => Promise<string | undefined> {
   const forbidden = new Set<string>()
