@@ -400,6 +400,7 @@ export const GUARDS: Guard[] = [
     change('= off', '= on'),
   ),
   guard('H20 a view is not asked which ids are in use', 'server/addons/orm/id-columns'),
+  guard('H20 one partition is not asked which ids are in use', 'server/addons/orm/id-columns'),
   guard(
     'H20 a counter means the same ids for all collections',
     'server/addons/orm/id-columns',
@@ -442,6 +443,10 @@ export const GUARDS: Guard[] = [
     'H31 a table or sequence that was changed while the server runs is checked again',
     'server/addons/orm/changed-counters',
     change('done.get(counter) === shape', 'done.has(counter)'),
+  ),
+  guard(
+    'H31 a sequence that is altered while it is asked gives nothing',
+    'server/addons/orm/changed-counters',
   ),
   guard('H20 a claim tells the highest number seen', 'device/claim', 'lastMax: 0'),
   guard('H20 a grant that overlaps is refused', 'device/claim'),
@@ -762,6 +767,25 @@ export const GUARDS: Guard[] = [
     'addons/consecutive/hand-over',
     'const periods = closings.slice(closings.length).reduce(withClosing, numbers)',
   ),
+  guard(
+    'H40 a series whose state has gone does not begin a second time',
+    'addons/consecutive/register',
+  ),
+  guard(
+    'H40 what somebody changed in the state is still named after the next number',
+    'addons/consecutive/register',
+    change('isSound ?', 'isSound || true ?'),
+  ),
+  guard(
+    'H40 a ledger that went back hears of the periods again',
+    'addons/consecutive/hand-over',
+    change('request.mark !== undefined', "request.mark === 'never'"),
+  ),
+  guard(
+    'H40 what a restored server has forgotten of the periods is told again',
+    'addons/consecutive/hand-over',
+    change(/again\s+\? periodsOf\(current, all\)\s+:/, ''),
+  ),
   guard('H40 what is written has an entry, in the same transaction', 'addons/consecutive/register'),
   guard(
     'H28 a number is of the series that the app names',
@@ -937,7 +961,10 @@ export const GUARDS: Guard[] = [
     'const isAgain = isRepeated(failure)',
   ),
   guard('H31 a server does not choose among databases', 'server/postgres-pool'),
+  guard('H24 a binding that cannot be read is not left out', 'server/special-names'),
   guard('H31 a database has one ledger', 'server/postgres-ledger'),
+  guard('H31 a ledger starts on whole and plain tables', 'server/changed-tables'),
+  guard('H31 a ledger that lost its version is not taken for none', 'server/changed-tables'),
   guard('H31 a statement names the schema of its table', 'server/postgres-schema', 'name'),
   guard(
     'H31 a path that others left in a session decides nothing',

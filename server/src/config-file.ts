@@ -20,7 +20,9 @@ export function readConfigFile(file: string): object {
   const json = text.replace(/^\uFEFF/, '')
   let settings: object
   try {
-    settings = z.looseObject({}).parse(JSON.parse(json))
+    settings = JSON.parse(json)
+    // A copy would not have a setting `__proto__`, which is to be refused.
+    z.looseObject({}).parse(settings)
   } catch {
     throw new Error(`config: ${file} is not a JSON object, like {"port": 8080, "nodeTag": "A"}.`)
   }

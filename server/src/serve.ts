@@ -147,13 +147,18 @@ export async function serve({
   }
 }
 
+/** By the code of an error. */
+const ADVICE: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program uses that port: choose another, or 0 for any',
+  EACCES: 'on most systems, ports below 1024 are for root: choose another, such as 8080',
+  EADDRNOTAVAIL: 'this machine has no such address: choose 127.0.0.1, or 0.0.0.0 for all',
+  ENOTFOUND: 'host has to be a name or an address of this machine, alone',
+}
+
 function listen(http: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     http.once('error', (error: NodeJS.ErrnoException) => {
-      const advice =
-        error.code === 'EADDRINUSE'
-          ? 'another program uses that port: choose another, or 0 for any'
-          : 'check host and port'
+      const advice = ADVICE[error.code!] ?? 'check host and port'
       reject(
         new Error(`Cannot listen on ${host}:${port}: ${advice} (${error.code}).`, { cause: error }),
       )

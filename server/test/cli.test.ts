@@ -6,12 +6,12 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, Server } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { placeOf } from '../src/addons/postgres/place.js'
 import { flagOf } from '../src/cli/flags.js'
 import { LedgerMissing, openLedger, serve } from '../src/index.js'
@@ -502,6 +502,21 @@ describe('serve', () => {
       `Cannot listen on 127.0.0.1:${port}: another program uses that port`,
     )
     await first.close()
+  })
+
+  test.each([
+    ['EACCES', 'on most systems, ports below 1024 are for root: choose another, such as 8080'],
+    ['EADDRNOTAVAIL', 'this machine has no such address: choose 127.0.0.1, or 0.0.0.0 for all'],
+    ['ENOTFOUND', 'host has to be a name or an address of this machine, alone'],
+  ])('a place to listen that cannot be had: %s', async (code, advice) => {
+    onTestFinished(() => void vi.restoreAllMocks())
+    vi.spyOn(Server.prototype, 'listen').mockImplementationOnce(function (this: Server) {
+      process.nextTick(() => this.emit('error', Object.assign(new Error(code), { code })))
+      return this
+    })
+    await expect(serve({ create: true, port: 80, dataDir: newFolder() })).rejects.toThrow(
+      `Cannot listen on 127.0.0.1:80: ${advice} (${code}).`,
+    )
   })
 })
 

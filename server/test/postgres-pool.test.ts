@@ -15,6 +15,11 @@ import { startRelay } from './relay.js'
 
 /** In a way that the client does not know. */
 const ASKS_FOR_PASSWORD = Buffer.from('R\0\0\0\x0b\0\0\0\x0aX\0\0')
+/** In one packet: the client may send a query, and its session was terminated. */
+const READY_AND_TERMINATED = Buffer.concat([
+  Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I'),
+  Buffer.from('E\0\0\0\x19SFATAL\0C57P01\0Mgone\0\0'),
+])
 
 let pool: PostgresPool
 
@@ -191,6 +196,18 @@ test('a database that answers nothing any more is given up on, also by a start',
   await ledger.close()
 })
 
+test.each(['sslrootcert', 'sslcert', 'sslkey'])(
+  'a file that the address names as %s, and that is not there, is named',
+  async (setting) => {
+    const databaseUrl = `postgres://hilo@127.0.0.1:1/hilo?${setting}=/no/such.pem`
+    const opening = openLedger({ databaseUrl })
+    await expect(opening).rejects.toThrow(LedgerUnavailable)
+    await expect(opening).rejects.toThrow(
+      "'/no/such.pem'. Correct sslrootcert, sslcert or sslkey in the database's address, or put",
+    )
+  },
+)
+
 test('a connection that could not be made leaves no socket open', async () => {
   const server = createServer((socket) =>
     socket.once('data', () => socket.write(ASKS_FOR_PASSWORD)),
@@ -204,6 +221,18 @@ test('a connection that could not be made leaves no socket open', async () => {
   const [socket] = await connected
   socket.resume()
   await once(socket, 'close')
+  await pool.close()
+})
+
+test('a connection that ends as it begins does not end the process', async () => {
+  const server = createServer((socket) =>
+    socket.once('data', () => socket.end(READY_AND_TERMINATED)),
+  ).listen(0)
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const pool = openPool(`postgres://hilo@127.0.0.1:${port}/hilo`)
+  await expect(pool.query('SELECT 1')).rejects.toThrow(LedgerUnavailable)
   await pool.close()
 })
 

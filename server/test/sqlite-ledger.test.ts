@@ -21,7 +21,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { LedgerUnavailable, openLedger } from '../src/index.js'
 import { connectTo } from '../src/sqlite/connection.js'
-import { openSqliteFile, openSqliteStore } from '../src/sqlite/store.js'
+import { openSqliteFile, openSqliteStore, readSqliteVersion } from '../src/sqlite/store.js'
 import { reader, write } from '../src/sqlite/transaction.js'
 import { newFolder, runIn, secretIn } from './folders.js'
 import { editing } from './ledger-bench.js'
@@ -74,6 +74,15 @@ test('a missing folder is made; tables of others in the file are left alone', as
   expect(own.prepare('SELECT max FROM hilo_collections').all()).toEqual([{ max: 32 }])
   own.close()
   await ledger.close()
+})
+
+test('a pipe or a device in the place of the file keeps no start waiting', async () => {
+  const dataDir = newFolder()
+  symlinkSync('/dev/null', join(dataDir, 'hilo.db'))
+  const refusal = `${join(dataDir, 'hilo.db')} is no file, but a pipe or a device.`
+  expect(() => readSqliteVersion(dataDir)).toThrow(refusal)
+  for (const create of [false, true])
+    await expect(openLedger({ dataDir, create })).rejects.toThrow(refusal)
 })
 
 test('only its owner may read a new file and its secret, in any folder', async () => {

@@ -100,7 +100,7 @@ export interface Failure {
   /** HTTP status, when the server answered. */
   status?: number
   /** Milliseconds to wait before the next attempt, which may succeed. */
-  retryAfter?: number
+  retryAfter?: number | undefined
   /** A sign-in page, a proxy or a cache has answered, and no HiLo server. */
   noAnswer?: true
   /** The server says that it would grant fewer numbers. */

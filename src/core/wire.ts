@@ -233,8 +233,20 @@ export interface SeriesCheckInRequest {
    * judges nothing by it. Absent: a device of an older version.
    */
   register?: SeriesLink | undefined
-  /** Periods that were closed or reopened since the last check-in. */
-  closings?: { period: string; closed: boolean }[] | undefined
+  /**
+   * Periods that were closed or reopened since the last check-in. After an answer with `again`:
+   * all periods, each with its numbers, if it has any.
+   */
+  closings?: ToldPeriod[] | undefined
+  /** As the last answer had it. */
+  mark?: string | undefined
+}
+
+interface ToldPeriod {
+  period: string
+  closed: boolean
+  first?: number | undefined
+  last?: number | undefined
 }
 
 /** A record of a chain, or an entry: its place there, and its hash, of {@link LINK_HASH}'s form. */
@@ -263,8 +275,13 @@ export type SeriesCheckInAnswer = SeriesCheckInOutcome & {
 }
 
 type SeriesCheckInOutcome =
-  /** `closed`: no number may be made in this series any more. `ranges`: as when it was given. */
-  | { token: string; closed?: SeriesClosed; ranges?: SeriesRange[] }
+  /**
+   * `closed`: no number may be made in this series any more. `ranges`: as when it was given.
+   * `mark`: of all that the server knows of the series' periods; absent where it has none. `again`:
+   * the server knew something else than it said last, for example because it was restored from a
+   * backup.
+   */
+  | { token: string; closed?: SeriesClosed; ranges?: SeriesRange[]; mark?: string; again?: true }
   /**
    * Another copy of this device has checked in before. It said that it has made up to `last`. Or a
    * person has handed the series over to another device.

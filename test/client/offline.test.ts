@@ -331,6 +331,12 @@ describe('a server that is not well', () => {
     },
   )
 
+  test('and names a pause tells the caller how long it is', async () => {
+    shop.answer = () => refusal(503, { 'Retry-After': '7' })
+    const error = await errorOf(shop.open().hilo.nextId('orders'))
+    expect(error).toMatchObject({ code: 'exhausted', retryAfter: 7_000 })
+  })
+
   test('and grants what this device holds already is not believed', async () => {
     const { hilo } = shop.open()
     const ids = await hilo.nextIds('orders', 16)

@@ -9,6 +9,7 @@ import {
   LedgerUnavailable,
   type ShownGrant,
 } from '../../server/src/index.js'
+import type { Series } from '../../server/src/ledger/ledger.js'
 import type { Checker } from './checker.js'
 import { claimKey } from './claims.js'
 import { SimulatedRequest } from './http.js'
@@ -184,6 +185,20 @@ export class OwnServer {
     return copy
   }
 
+  /** The series that were given, and to which devices. */
+  async givenSeries(database: string): Promise<string> {
+    const ledger = await this.storage.open()
+    const all = await ledger.series(database)
+    await ledger.close()
+    return JSON.stringify(
+      all.map(({ letter, device, handOvers }) => [
+        letter,
+        device,
+        handOvers.map((each) => each.isTaken),
+      ]),
+    )
+  }
+
   async restore(copy: Copy): Promise<void> {
     await this.stop()
     this.storage.restore(copy)
@@ -236,17 +251,17 @@ export class OwnServer {
    * A person lets a device go on with the series of one that is lost.
    * @param period undefined: the newest that the server has heard of
    * @param more the documents have so many more numbers
-   * @returns false when it was refused, or there is no ledger now
+   * @returns undefined when it was refused, or there is no ledger now
    */
   async handOver(
     database: string,
     letter: string,
     to: string,
     { period, more }: { period: string; more: number },
-  ): Promise<boolean> {
+  ): Promise<Series | undefined> {
     const ledger = this.#ledgers[0]
     const listed = await ledger?.series(database).catch(notNow)
-    if (!ledger || !listed) return false
+    if (!ledger || !listed) return undefined
     const series = listed.find((each) => each.letter === letter)
     const known = series?.periods.at(-1) ?? { period, last: 0 }
     const outcome = await ledger
@@ -263,7 +278,7 @@ export class OwnServer {
         at: 0,
       })
       .catch(notNow)
-    return outcome !== undefined && !('refused' in outcome)
+    return outcome && 'refused' in outcome ? undefined : outcome
   }
 
   /** Ends the server and deletes its database. */

@@ -50,6 +50,8 @@ export interface Profile {
   goesBack: boolean
   /** A node's database is restored from an older copy. */
   hasRestore: boolean
+  /** An app makes receipts and closes their periods, whatever the seed says. */
+  closesPeriods: boolean
   /** A claim for more numbers than this is refused, also after all other faults have ended. */
   sizeLimit: number | undefined
   /** The tenants of the app. Each has a counter of its own, and each page belongs to one. */
@@ -82,6 +84,7 @@ export function chooseProfile(random: Random): Profile {
     tenants: isOfTheApp(authority) && random.chance(0.5) ? TENANTS : [''],
     ending: random.chance(0.5) ? 'account' : 'drain',
     goesBack: false,
+    closesPeriods: false,
   }
   const { hasClones, hasRestore } = profile
   const mayGoBack = authority === 'own' && nodes.length === 1 && !hasClones && !hasRestore

@@ -94,6 +94,18 @@ test('one of two copies has to tell which numbers both may have made', () => {
   expect(complaints([first, device('d2', [second], ended)], printed)).toEqual([])
 })
 
+test('a number that its own device made after it had closed the period is a complaint', () => {
+  const closing = { count: 1, open: 0 }
+  const P0 = { period: 'P0' }
+  const rows = [row(1, { ...P0, closing }), row(2, P0), row(3, { period: 'P1', number: 1 })]
+  expect(complaints([device('d1', rows)])).toEqual(['d1 made A-2 after its period was closed'])
+  const { closing: _, ...opened } = rows[0]!
+  expect(complaints([device('d1', [opened, rows[1]!, rows[2]!])])).toEqual([])
+  const empty = { P1: { closing: { count: 0, open: 0 } } }
+  const state = { ...HELD, current: { ...CURRENT, empty } }
+  expect(complaints([device('d1', [opened, rows[2]!], state)])).toHaveLength(2)
+})
+
 test('two ledgers excuse only who has heard one of them, and is of another one', () => {
   const devices = [device('d1', [row(1)]), device('d2', [row(1, { key: 'sale 2' })])]
   const printed: [string, string, string][] = [

@@ -3,9 +3,14 @@
  * 1 … n, or goes through ranges that an authority gave. Each number is confirmed, cancelled or
  * open. A number that two copies of a device both made is reported to one of them.
  */
+import { markOf } from '../../server/src/ledger/heard.js'
+import type { Series as GivenSeries } from '../../server/src/ledger/ledger.js'
+import type { SeriesRow } from '../../server/src/ledger/rows.js'
 import { chain } from '../../src/addons/consecutive/chain.js'
+import { closePeriod } from '../../src/addons/consecutive/closing.js'
 import type { StoredSeries } from '../../src/addons/consecutive/numbers.js'
 import { onlineSeries, seriesServer } from '../../src/addons/consecutive/online.js'
+import { endOf } from '../../src/addons/consecutive/rows.js'
 import { Series } from '../../src/addons/consecutive/series.js'
 import { doubtfulIn } from '../../src/addons/consecutive/state.js'
 import { SeriesStorage } from '../../src/addons/consecutive/storage.js'
@@ -16,6 +21,7 @@ import { changeStored, DiskSeries, storedSeries } from './disk-series.js'
 import { comeOnline, killBrowser } from './faults.js'
 import { OwnServer } from './own-servers.js'
 import type { Profile } from './profile.js'
+import type { Random } from './random.js'
 import type { Simulation } from './simulation.js'
 
 /** One seed in this many has such an app. */
@@ -31,6 +37,9 @@ const IN_RANGES = RANGES.flatMap(({ from, to }) =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i),
 )
 const PERIOD_MS = 60_000
+/** Where periods are closed, a sale's number says which it is of. */
+const PERIODS = 3
+const ALL_PERIODS = Array.from({ length: PERIODS }, (_, i) => `P${i}`)
 /** A device that is taken for lost makes numbers offline meanwhile. */
 const SELLS_ON_MS = 5_000
 /** No digest that withstands anybody: it shows who follows whom. */
@@ -72,6 +81,11 @@ export class Receipts {
   /** By letter: the record that somebody has changed behind its device's back. */
   readonly #rewritten = new Map<string, { place: number; hash: string }>()
 
+  /** Where periods are closed: the first device, and those that a series goes to. */
+  readonly #sellers = new Set(['d1'])
+  /** What devices that had a series have closed. */
+  readonly #closed: { letter: string; to: string; periods: string[] }[] = []
+
   readonly #ranges: typeof RANGES | undefined
 
   /** @param hasRanges did an authority give the numbers? */
@@ -82,21 +96,24 @@ export class Receipts {
   }
 
   /** In every second schedule that has such an app. */
-  static haveRanges = (seed: number): boolean => seed % (2 * EVERY) !== 0
+  static haveRanges = (seed: number, { closesPeriods }: Profile): boolean =>
+    !closesPeriods && seed % (2 * EVERY) !== 0
 
   /**
    * A restored server may give a letter again until its floors are raised. A region gives none.
    */
   static areMade(seed: number, profile: Profile): boolean {
-    const { authority, nodes, counts, hasRestore, goesBack } = profile
+    const { authority, nodes, counts, hasRestore, goesBack, closesPeriods } = profile
     const isOne = authority === 'own' && nodes.length === 1 && counts !== 'a root'
+    if (closesPeriods) return isOne
     return seed % EVERY === 0 && isOne && !hasRestore && !goesBack
   }
 
   /** What the app does next: it takes a number, or confirms or cancels one. */
   act(page: Page): void {
-    const { random } = this.#simulation
+    const { random, profile } = this.#simulation
     if (!page.device.traits.hasIndexedDb) return
+    if (profile.closesPeriods && !this.#sellers.has(page.device.name)) return
     const key = `sale ${random.between(1, SALES)}`
     const act = random.weighted({ next: 6, confirm: 2, cancel: 1 })
     page.run(`${act} ${key}`, () => {
@@ -147,7 +164,8 @@ export class Receipts {
       SELLS_ON_MS,
       `${letter} of ${lost.name} goes to ${name}`,
       async () => {
-        if (await server.handOver(database, letter, name, known)) this.#wasHandedOver(letter, name)
+        const series = await server.handOver(database, letter, name, known)
+        if (series) this.#wasHandedOver(lost, series)
         if (!lost.isOnline) comeOnline(lost)
       },
     )
@@ -186,15 +204,83 @@ export class Receipts {
     this.#stopped.set(name, new Set(storedSeries(disk).numbers.map(({ id }) => id)))
   }
 
-  #wasHandedOver(letter: string, name: string): void {
+  /** A person closes a period, or opens it again. */
+  close(page: Page, random: Random): void {
+    if (!page.device.traits.hasIndexedDb) return
+    const period = random.pick(ALL_PERIODS)
+    const reopen = random.chance(0.2)
+    page.run(`${reopen ? 'opens' : 'closes'} ${period}`, () => {
+      if (!page.isAlive) return
+      const storage = new SeriesStorage(new DiskSeries(page.device.databases, page.actor))
+      const options = reopen ? { reopen, reason: 'one more sale' } : {}
+      const done = () => {
+        this.#simulation.hit(reopen ? 'period opened again' : 'period closed')
+        void this.#of(page, storage).tell()
+      }
+      closePeriod(storage, () => period, period, options).then(done, () => {})
+    })
+  }
+
+  /** The periods that the lost device has closed stay closed, if the server has confirmed them. */
+  #promise({ disk }: Device, { letter, device: to, periods }: GivenSeries): void {
+    const { devices, wasRestored } = this.#simulation
+    const { state, numbers } = storedSeries(disk)
+    const { current } = state
+    const other = devices.find(({ name }) => name === to)!
+    const hadIt = storedSeries(other.disk).numbers.some((row) => row.letter === letter)
+    if (current?.letter !== letter || hadIt) return
+    // A restored server has forgotten until it hears of this device again.
+    const isBehind = current.mark !== markOf({ periods: JSON.stringify(periods) } as SeriesRow)
+    if (wasRestored && isBehind) return
+    const isTold = (period: string) => !current.closings?.some((each) => each.period === period)
+    const rows = numbers.filter((row) => row.letter === letter)
+    const closed = ALL_PERIODS.filter((period) => {
+      const last = rows.findLast((row) => row.period === period)
+      return isTold(period) && endOf(current, period, last).closing !== undefined
+    })
+    if (closed.length > 0) this.#simulation.hit('a closing handed over')
+    this.#closed.push({ letter, to, periods: closed })
+  }
+
+  /** After a closing no number of the period: here, or on the device that goes on. */
+  #accountClosings(name: string, { state, numbers, entries }: StoredSeries): void {
+    const { checker } = this.#simulation
+    const { letter, empty = {} } = state.current ?? {}
+    for (const row of numbers) {
+      const isOf = (each: Pick<NumberRow, 'letter' | 'period'>) =>
+        each.letter === row.letter && each.period === row.period
+      const before = numbers.find((each) => isOf(each) && each.closing && each.place < row.place)
+      const end = before ?? (row.letter === letter ? empty[row.period] : undefined)
+      if (end?.closing) checker.complain(`${name} made ${row.id} after its period was closed`)
+      const wasClosed = this.#closed.some(
+        ({ letter, to, periods }) =>
+          to === name && letter === row.letter && periods.includes(row.period),
+      )
+      const isReopened = entries?.some(
+        ({ what, series, period }) =>
+          what === 'reopened' && isOf({ letter: series!, period: period! }),
+      )
+      if (wasClosed && !isReopened)
+        checker.complain(`${name} made ${row.id}, whose period another device had closed`)
+    }
+  }
+
+  #wasHandedOver(lost: Device, series: GivenSeries): void {
+    const { letter, device: name } = series
+    this.#promise(lost, series)
     this.#handedOver.add(letter)
+    this.#sellers.add(name)
     this.#simulation.hit('series handed over')
     for (const [id, made] of this.#made)
       for (const each of made)
         if (id.startsWith(`${letter}-`) && each.device === name) each.isLost = true
   }
 
-  #period(): string {
+  #period(key = 'sale 0'): string {
+    if (this.#simulation.profile?.closesPeriods) {
+      const [, sale] = /^sale (\d+)/.exec(key) ?? []
+      return sale ? ALL_PERIODS[Number(sale) % PERIODS]! : 'last'
+    }
     if (this.#ranges) return '2-4'
     // So short that the clock goes back into one now and then.
     return String(Math.floor(Date.now() / PERIOD_MS))
@@ -203,6 +289,8 @@ export class Receipts {
   /** The last sale of a device: it finds out what became of its series. */
   last(page: Page): void {
     this.#sell(page, `last sale ${page.name}`)
+    if (this.#simulation.profile.closesPeriods)
+      for (const n of ALL_PERIODS.keys()) this.#sell(page, `sale ${n} at last`)
   }
 
   #sell(page: Page, key: string): void {
@@ -218,7 +306,7 @@ export class Receipts {
     try {
       const format = (number: number, letter: string, period?: string) =>
         `${letter}-${period ?? 'range'}-${number}`
-      const period = this.#period()
+      const period = this.#period(key)
       const { row, heard } = await series.take({
         key,
         format,
@@ -245,6 +333,7 @@ export class Receipts {
         (EXPECTED.has(code) ||
           code === 'storage-failed' ||
           code === 'closed' ||
+          (code === 'invalid-argument' && /^No number was made: the period/.test(error.message)) ||
           (code === 'other-ledger' && this.#simulation.twoLedgers.areThere))
       if (!isExpected) checker.complain(`${page.name}: no receipt: ${stack}`)
     }
@@ -292,6 +381,7 @@ export class Receipts {
     for (const { name, disk } of devices) {
       const stored = storedSeries(disk)
       const { state, numbers, links } = stored
+      this.#accountClosings(name, stored)
       const letters = [...state.ended.map(({ letter }) => letter), state.current?.letter]
       // Nobody closes a series here, but the server that finds another past than it heard of.
       for (const { letter, reason } of state.ended)

@@ -15,18 +15,29 @@ const TOO_LITTLE = 'floors raised, perhaps too little'
 
 /** A backup is made, or the one that was made is restored. */
 export function backUpOrRestore(simulation: Simulation, node: string): void {
-  const { scheduler, servers, backups, checker, devices } = simulation
+  const { scheduler, servers, backups, checker, devices, database, receipts } = simulation
   const server = servers.get(node)
   if (!(server instanceof OwnServer)) return
   const backup = backups.get(node)
   if (!backup) {
     scheduler.note(simulation.driver, `database ${node} is backed up`)
-    backups.set(node, { copy: server.backUp(), known: checker.knownAt(node) })
+    const make = (series?: string) =>
+      backups.set(node, {
+        copy: server.backUp(),
+        known: checker.knownAt(node),
+        ...(series !== undefined && { series }),
+      })
+    if (receipts) void server.givenSeries(database).then(make)
+    else make()
     return
   }
   backups.delete(node)
-  simulation.hit('server restored')
   scheduler.post(simulation.networkActor, 0, `database ${node} is restored`, async () => {
+    await server.stop()
+    // A letter that was given after the backup would be given again.
+    if (backup.series !== undefined && backup.series !== (await server.givenSeries(database)))
+      return server.start()
+    simulation.hit('server restored')
     checker.forget(node, backup.known)
     for (const device of devices)
       for (const { ranges, leases, offers } of simulation.statesOf(device)) {
@@ -58,6 +69,7 @@ export function copyProved(simulation: Simulation, node: string, server: OwnServ
     const wereRaised = await server.raiseFloors(simulation.database, by)
     copies.delete(node)
     if (!wereRaised) return
+    await server.ledger?.reopenSeries({ database: simulation.database })
     if (isTooLittle) simulation.hit(TOO_LITTLE)
     checker.raised(node, by)
   })

@@ -67,7 +67,7 @@ export class Simulation {
   /** By the id of a claim: the copies that hold it. Its grant belongs to each of them. */
   readonly sharedClaims = new Map<string, string[]>()
   /** Older copies of the nodes' databases, with what they know. */
-  readonly backups = new Map<string, { copy: Copy; known: Known }>()
+  readonly backups = new Map<string, { copy: Copy; known: Known; series?: string }>()
   /** Ranges in a copy of a device's storage that somebody has, who runs no page on it. */
   readonly stolen: Range[] = []
   gaps = 0
@@ -111,7 +111,7 @@ export class Simulation {
     this.words = new Words(seed, chooseProfile(this.random), words)
     this.profile = this.words.profile
     if (Receipts.areMade(seed, this.profile))
-      this.receipts = new Receipts(this, SERVER_URL, Receipts.haveRanges(seed))
+      this.receipts = new Receipts(this, SERVER_URL, Receipts.haveRanges(seed, this.profile))
     if (ReplacedLedger.happens(seed, this.profile)) this.replacedLedger = new ReplacedLedger(this)
     this.checker.twoLedgers = this.twoLedgers
     this.checker.whyBothMake = (series, n, why) => whyBothMake(this, series, n, why)

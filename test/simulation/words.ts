@@ -6,6 +6,7 @@
 import { ledgerAnew, replica } from './another-ledger.js'
 import { bound, row } from './bound-counter.js'
 import { clockWithDisk } from './clock-with-disk.js'
+import { closings } from './closings.js'
 import type { Device } from './device.js'
 import {
   deadConnection,
@@ -43,6 +44,7 @@ const WORDS = {
   cache,
   region,
   'clock-with-disk': clockWithDisk,
+  closings,
   'dead-connection': deadConnection,
   drop,
   'full-local-storage': fullLocalStorage,

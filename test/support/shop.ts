@@ -2,11 +2,12 @@
  * The whole of it in Node: pages with the owner in their own realm, a fake IndexedDB, and the real
  * server on SQLite.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import { createHiloHandler, type Ledger, openLedger } from '../../server/src/index.js'
+import { SQLITE_FILE } from '../../server/src/sql/schema.js'
 import { Hilo, type HiloRealm } from '../../src/client/hilo.js'
 import type { HiloError } from '../../src/core/errors.js'
 import type { Owner } from '../../src/device/contract.js'
@@ -40,6 +41,11 @@ export interface Shop {
   answer: ((request: Request) => Response | Promise<Response> | undefined) | undefined
   /** Loads the file that pages load late. */
   onlineCalls: HiloRealm['onlineCalls']
+  /**
+   * The server stops while its ledger is copied.
+   * @returns puts the copy in the ledger's place
+   */
+  backUp(): Promise<() => Promise<void>>
   /** Highest number the server has granted and not taken back. */
   max(collection?: string): Promise<number>
   /** A new page of this device, in front. */
@@ -52,8 +58,11 @@ export interface Shop {
 /** A device without anything on it, and a server that has granted nothing yet. */
 export async function newShop(): Promise<Shop> {
   const folder = mkdtempSync(join(tmpdir(), 'offline-hilo-'))
-  const ledger = await openLedger({ create: true, dataDir: folder })
-  const handle = createHiloHandler({ ledger, log: shownLog, open: true })
+  const start = async () => {
+    const ledger = await openLedger({ create: true, dataDir: folder })
+    return { ledger, handle: createHiloHandler({ ledger, log: shownLog, open: true }) }
+  }
+  let { ledger, handle } = await start()
   const name = newName()
   const opened: { hilo: Hilo; page: FakePage }[] = []
   // A request that nobody answers would be waited for until its timeout.
@@ -64,11 +73,28 @@ export async function newShop(): Promise<Shop> {
   gone.catch(() => {})
   vi.stubGlobal('localStorage', fakeLocalStorage())
   const shop: Shop = {
-    ledger,
+    get ledger() {
+      return ledger
+    },
     requests: [],
     isDown: false,
     answer: undefined,
     onlineCalls: () => import('../../src/client/online-calls.js'),
+    async backUp() {
+      const [file, copy] = [SQLITE_FILE, newName()].map((each) => join(folder, each)) as [
+        string,
+        string,
+      ]
+      const whileStopped = async (work: () => void) => {
+        shop.isDown = true
+        await ledger.close()
+        work()
+        ;({ ledger, handle } = await start())
+        shop.isDown = false
+      }
+      await whileStopped(() => copyFileSync(file, copy))
+      return () => whileStopped(() => copyFileSync(copy, file))
+    },
     async max(collection = 'orders') {
       const all = await ledger.status()
       return all.find((each) => each.collection.toLowerCase() === collection)?.max ?? 0

@@ -50,6 +50,8 @@ const SIZES = {
   KILLS: { small: 1, full: 8 },
   /** Blocks of numbers that an ORM and the server take from one counter. */
   BLOCKS: { small: 200, full: 1_000 },
+  /** Random lives of a back end's counter, per ORM. */
+  COUNTER_LIVES: { small: 1, full: 3 },
   /** How often a page makes one id and loads itself again. */
   RELOADS: { small: 15, full: 80 },
   /** How often a browser is killed while its pages make ids. */

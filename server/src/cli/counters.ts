@@ -192,7 +192,8 @@ async function raised(
   const effect =
     next >= value
       ? 'which is above: the statement changes nothing'
-      : `and has to give ${value} at least`
+      : `and has to give ${value} at least. Stop the back end before: it may hold ids of a block ` +
+        'that are in no row yet'
   const missing = (await hasRow(query, counter))
     ? ''
     : `-- There is no row for ${nameOf(counter)} yet. The statement makes it, under exactly this ` +

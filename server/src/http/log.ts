@@ -9,6 +9,7 @@ import {
   CounterWentBack,
   LedgerFileChanged,
   LedgerReplaced,
+  LedgerTablesChanged,
   LedgerUnavailable,
   UpstreamUnavailable,
 } from '../ledger/errors.js'
@@ -51,6 +52,17 @@ export class UnknownToken extends Error {
   }
 }
 
+/** Failures that explain themselves. The first line that fits is logged. */
+const LINES: readonly (readonly [new (...given: never[]) => Error, string])[] = [
+  [UpstreamUnavailable, 'The server that numbers come from gives none now.'],
+  [LedgerFileChanged, "THE LEDGER'S FILE: NOTHING IS GRANTED."],
+  [LedgerTablesChanged, "THE LEDGER'S TABLES: NOTHING IS GRANTED."],
+  [LedgerReplaced, 'ANOTHER LEDGER: NOTHING IS GRANTED.'],
+  [LedgerUnavailable, 'The database does not answer.'],
+  [CounterUnusable, 'What the numbers come from cannot be used.'],
+  [CounterWentBack, 'A COUNTER WENT BACK: NOTHING OF IT IS GRANTED.'],
+]
+
 /** The same failure is logged once in this time. */
 const QUIET_MS = 10_000
 /** So many unknown tokens in that time are no single device's. */
@@ -80,24 +92,8 @@ export function failureLog(log: Log): FailureLog {
     logged.set(kind, { at: now, more: 0 })
     // How often it happened since the last line, and was not logged.
     const more = last?.more ? { more: last.more } : {}
-    if (error instanceof UpstreamUnavailable)
-      log.error(
-        { reason: error.message, ...more },
-        'The server that numbers come from gives none now.',
-      )
-    else if (error instanceof LedgerFileChanged)
-      log.error({ reason: error.message, ...more }, "THE LEDGER'S FILE: NOTHING IS GRANTED.")
-    else if (error instanceof LedgerReplaced)
-      log.error({ reason: error.message, ...more }, 'ANOTHER LEDGER: NOTHING IS GRANTED.')
-    else if (error instanceof LedgerUnavailable)
-      log.error({ reason: error.message, ...more }, 'The database does not answer.')
-    else if (error instanceof CounterUnusable)
-      log.error({ reason: error.message, ...more }, 'What the numbers come from cannot be used.')
-    else if (error instanceof CounterWentBack)
-      log.error(
-        { reason: error.message, ...more },
-        'A COUNTER WENT BACK: NOTHING OF IT IS GRANTED.',
-      )
+    const line = LINES.find(([Kind]) => error instanceof Kind)?.[1]
+    if (line !== undefined) log.error({ reason: (error as Error).message, ...more }, line)
     else if (error instanceof UnknownToken)
       log.error(
         { database: error.database, ...more },

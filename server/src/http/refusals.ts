@@ -9,6 +9,7 @@ import {
   HeldOfAnother,
   LedgerFileChanged,
   LedgerReplaced,
+  LedgerTablesChanged,
   LedgerUnavailable,
 } from '../ledger/errors.js'
 import type { ClaimRefusal, ClaimRequest, OtherLedger } from '../ledger/ledger.js'
@@ -215,24 +216,28 @@ const FILE_CHANGES: Readonly<Record<LedgerFileChanged['what'], string>> = {
   damaged: 'is damaged',
 }
 
+/** What is wrong with a ledger that a person has to look at. */
+function faultOf(error: unknown): string | undefined {
+  if (error instanceof LedgerFileChanged)
+    return `The file of this server's ledger ${FILE_CHANGES[error.what]}`
+  if (error instanceof LedgerReplaced)
+    return 'The database of this server holds another ledger than before, or an older state of it'
+  if (error instanceof LedgerTablesChanged)
+    return "The tables of this server's ledger are not as the server made them"
+  return undefined
+}
+
 /** Turns any error into an answer. Failures of the server go into the log. */
 export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof HeldOfAnother) return ofAnotherLedger(error.other)
   logFailure(error)
-  if (error instanceof LedgerFileChanged)
+  const fault = faultOf(error)
+  if (fault !== undefined)
     return tryLater(
       'database',
-      `The file of this server's ledger ${FILE_CHANGES[error.what]}. Nothing was granted. The ` +
-        'log of this server says what to do. Send the same request again later.',
-      PERSON_RETRY_SECONDS,
-    )
-  if (error instanceof LedgerReplaced)
-    return tryLater(
-      'database',
-      'The database of this server holds another ledger than before, or an older state of it. ' +
-        'Nothing was granted. The log of this server says what to do. Send the same request ' +
-        'again later.',
+      `${fault}. Nothing was granted. The log of this server says what to do. Send the same ` +
+        'request again later.',
       PERSON_RETRY_SECONDS,
     )
   if (error instanceof LedgerUnavailable)

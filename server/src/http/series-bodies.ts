@@ -58,12 +58,11 @@ export function resultBody(result: SeriesResult, ledger: string | undefined): Se
     const { handedOver, ...copied } = result
     return { ...copied, ...(handedOver && { handedOver: withTime(handedOver) }), ...named }
   }
-  const { token, closed, ranges } = result
+  const { closed, ...rest } = result
   return {
-    token,
+    ...rest,
     ...named,
-    ...(closed && { closed: { ...closed, at: time(closed.at) } }),
-    ...(ranges && { ranges }),
+    ...(closed && { closed: withTime(closed) }),
   }
 }
 

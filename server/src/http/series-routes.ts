@@ -83,9 +83,17 @@ const checkInBody = z.object({
   heard: z.object({ last: number, link: link.optional() }).optional(),
   register: link.optional(),
   closings: z
-    .array(z.object({ period: text(LIMITS.periodBytes), closed: z.boolean() }))
+    .array(
+      z.object({
+        period: text(LIMITS.periodBytes),
+        closed: z.boolean(),
+        first: number.optional(),
+        last: number.optional(),
+      }),
+    )
     .max(LIMITS.periods)
     .optional(),
+  mark: z.string().optional(),
   ledger: text(LIMITS.nameBytes).optional(),
 }) satisfies z.ZodType<SeriesCheckInRequest>
 

@@ -54,6 +54,21 @@ export class LedgerFileChanged extends LedgerUnavailable {
   }
 }
 
+/** A table of the ledger is gone, or is not as the server made it. Nothing happened. */
+export class LedgerTablesChanged extends LedgerUnavailable {
+  override name = 'LedgerTablesChanged'
+
+  /** @param what is wrong with which table */
+  constructor(what: string, options?: ErrorOptions) {
+    super(
+      `The tables of the ledger are not as offline-hilo-server made them: ${what}. Nothing was ` +
+        'changed, and nothing is granted, because the same numbers could be granted again. Put ' +
+        `the tables back as they were. If rows of them are lost, ${RESTORE}`,
+      options,
+    )
+  }
+}
+
 /** A device holds numbers of another ledger. Nothing happened. */
 export class HeldOfAnother extends Error {
   override name = 'HeldOfAnother'

@@ -2,7 +2,8 @@
  * Of which numbers of a series the ledger has heard, from whomever: its device, a copy of that, or
  * a device that had the series before. Pure.
  */
-import type { Series, SeriesCheckIn, SeriesPeriod, SeriesRange } from './ledger.js'
+import { createHash } from 'node:crypto'
+import type { Series, SeriesCheckIn, SeriesPeriod, SeriesRange, ToldPeriod } from './ledger.js'
 import type { SeriesRow } from './rows.js'
 
 /**
@@ -73,19 +74,24 @@ export function withTold(
   return { ...row, last, periods: storedPeriods(periods, last) }
 }
 
+/** Undefined: the ledger knows of no period. */
+export const markOf = ({ periods }: SeriesRow): string | undefined =>
+  periods === '[]'
+    ? undefined
+    : createHash('sha256').update(periods).digest('base64url').slice(0, 16)
+
 function withClosing(
-  periods: SeriesPeriod[],
-  { period, closed }: { period: string; closed: boolean },
+  known: SeriesPeriod[],
+  { period, closed, first = 1, last = 0 }: ToldPeriod,
 ): SeriesPeriod[] {
-  const { closed: _, ...mark } = periods.find((each) => each.period === period) ?? {
-    first: 1,
-    last: 0,
-  }
+  const periods = last > 0 ? joined(known, [{ period, first, last }]) : known
+  const { closed: _, ...mark } = periods.find((each) => each.period === period) ?? { first, last }
   const done = { ...mark, period, ...(closed && { closed }) }
-  const isKnown = periods.some((each) => each.period === period)
-  return isKnown
-    ? periods.map((each) => (each.period === period ? done : each))
-    : [...periods, done].slice(-MOST_PERIODS)
+  const isOther = (each: SeriesPeriod) => each.period !== period
+  // Those that are told again come in the order of the device.
+  return last > 0 || periods.every(isOther)
+    ? [...periods.filter(isOther), done].slice(-MOST_PERIODS)
+    : periods.map((each) => (isOther(each) ? each : done))
 }
 
 /** The marks of devices that do not hold the series. */

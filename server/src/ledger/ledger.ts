@@ -305,8 +305,10 @@ export interface SeriesCheckIn {
   heard?: { last: number; link?: SeriesLink | undefined } | undefined
   /** The last entry of its register. */
   register?: SeriesLink | undefined
-  /** Periods that were closed or reopened since the last check-in. */
-  closings?: readonly { period: string; closed: boolean }[] | undefined
+  /** Periods that were closed or reopened, and those that are told again. */
+  closings?: readonly ToldPeriod[] | undefined
+  /** What this ledger answered last: of all that it knew of the periods. */
+  mark?: string | undefined
   /** As of a claim of a series. */
   ledger?: string | undefined
   serverTag?: string | undefined
@@ -317,6 +319,14 @@ export interface SeriesCheckIn {
 export interface SeriesLink {
   at: number
   hash: string
+}
+
+export interface ToldPeriod {
+  period: string
+  closed: boolean
+  /** Absent: its numbers are not told again. */
+  first?: number | undefined
+  last?: number | undefined
 }
 
 /** The numbers of one period of a series that the ledger has heard of. */
@@ -351,6 +361,9 @@ export type SeriesResult =
       token: string
       closed?: { at: number; by: string; reason: string }
       ranges?: SeriesRange[]
+      mark?: string
+      /** The ledger knew something else of the periods than it answered last. */
+      again?: true
     }
   | { superseded: true; last: number; handedOver?: HandOver }
   | 'unknown'

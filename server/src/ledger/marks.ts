@@ -39,6 +39,7 @@ import { grantedBefore } from './overlap.js'
 import { type LoadedCollection, type Rows, type StepResult, UNLIMITED } from './row-store.js'
 import {
   type CollectionRow,
+  type DatabaseRow,
   freeOf,
   newCollection,
   newDatabase,
@@ -113,7 +114,11 @@ export function marks({ store, context, change, alarm, names }: LedgerCore): Mar
         quota: UNLIMITED,
         withHeld: true,
       },
-      ask: (rows) => asksOfFloors(rows, floors, bound),
+      // Before a counter moves: a sequence does not roll back.
+      ask(rows) {
+        refuseFollowed(databaseIn(rows, floors.database), by, followed)
+        return asksOfFloors(rows, floors, bound)
+      },
       step: (rows, answers) => raiseFloors(rows, floors, answers, followed),
     })
   }
@@ -238,6 +243,16 @@ export function checkFloors({ by }: Floors): void {
   )
 }
 
+/** @throws RangeError when the ledger follows that one already, above `by` or more */
+function refuseFollowed({ database, follows }: DatabaseRow, by: number, followed = ''): void {
+  const already = follows[followed] ?? 0
+  if (already >= by)
+    throw new RangeError(
+      `${database} follows ${followed} already, above ${already}. Nothing was changed. If a ` +
+        'device holds a higher number, give that one.',
+    )
+}
+
 /** The counters of ORMs are raised from where they stand: back ends take from them, too. */
 export const asksOfFloors = (rows: Rows, { by }: Floors, bound: BoundCollections): CounterAsk[] =>
   [...rows.collections.values()].flatMap((row): CounterAsk[] => {
@@ -261,12 +276,7 @@ export function raiseFloors(
   followed?: string,
 ): StepResult<RaisedFloors> {
   const before = databaseIn(rows, database)
-  const already = followed === undefined ? 0 : (before.follows[followed] ?? 0)
-  if (already >= by)
-    throw new RangeError(
-      `${database} follows ${followed} already, above ${already}. Nothing was changed. If a ` +
-        'device holds a higher number, give that one.',
-    )
+  refuseFollowed(before, by, followed)
   const loaded = [...rows.collections.values()]
   const floor = sum(before.floor, by)
   const serial = sum(Math.max(before.serial, ...loaded.map((row) => row.serial)), SERIALS_SKIPPED)

@@ -13,6 +13,22 @@ export type Optional<T> = { [K in keyof T]?: T[K] | undefined }
 /** A check for each option. */
 export type Checks<Options> = Record<keyof Options, z.ZodType>
 
+/** Values by name. zod leaves `__proto__` out without a word, and reads no inherited name. */
+export const byName = <Key extends z.core.$ZodRecordKey, Value extends z.ZodType>(
+  name: Key,
+  value: Value,
+) =>
+  z.preprocess(
+    (given, context) => {
+      // guard: H24 a binding that cannot be read is not left out
+      for (const each in Object(given))
+        if (each === '__proto__' || !Object.hasOwn(given as object, each))
+          context.addIssue(`has the name ${each} in a way that cannot be used: rename it`)
+      return given
+    },
+    z.record(name, value),
+  )
+
 /** The limits of RavenDB, so that a database may move there. */
 export const databaseName = z
   .string()

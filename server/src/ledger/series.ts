@@ -9,7 +9,7 @@ import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
 import { givenTo, handOverOf, statedOf, withLost } from './hand-over.js'
-import { withTold, withToldByOther } from './heard.js'
+import { markOf, withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
   OtherLedger,
@@ -159,10 +159,14 @@ export function checkInSeries(
   // guard: H28 a device that has changed what the server heard of makes no number
   const seen = isNew && isRewritten(row, request.heard) ? rewritten(told) : withLinks(told, request)
   const { closedAt, closedBy, reason } = seen
+  const mark = markOf(seen)
   return {
     answer: {
       token: tokens.write(replaced),
       ...givenTo(row),
+      ...(mark !== undefined && { mark }),
+      // guard: H40 a ledger that went back hears of the periods again
+      ...(request.mark !== undefined && request.mark !== markOf(row) && { again: true }),
       ...(closedAt !== null && { closed: { at: closedAt, by: closedBy!, reason: reason! } }),
     },
     changes: { grants: [replaced], series: [seen], databases },

@@ -7,8 +7,9 @@ import { LedgerMissing } from '../ledger/errors.js'
 import { type Secrets, secretsOf } from '../ledger/grant-token.js'
 import { newLedgerName } from '../ledger/name.js'
 import { NAME, putSetting } from './meta.js'
+import { LEDGER_TABLES, versionIn } from './shape.js'
 import { type Run, SQLITE, statement } from './statements.js'
-import { creationOf, type Naming, TABLES } from './tables.js'
+import { creationOf, META, type Naming, TABLES } from './tables.js'
 
 /** The state of a ledger's database. */
 export interface Schema {
@@ -25,9 +26,6 @@ export const SCHEMA: Schema = {
   tables: (naming) => TABLES.flatMap((table) => creationOf(naming, table)),
   upgrades: [],
 }
-
-/** Wherever one of these is, there is a ledger. */
-export const LEDGER_TABLES = ['hilo_meta', ...TABLES.map(({ name }) => name)]
 
 /** The name of a SQLite ledger's file in its data folder. */
 export const SQLITE_FILE = 'hilo.db'
@@ -60,11 +58,7 @@ export interface Opening {
  * @param version of the ledger's tables; undefined: there is no ledger
  * @throws LedgerMissing unless somebody says that one is to be made
  */
-export function refuseMissing(
-  version: number | string | undefined,
-  place: string,
-  create = false,
-): void {
+export function refuseMissing(version: number | undefined, place: string, create = false): void {
   // guard: H31 a ledger is made only when somebody says so
   if (version === undefined && !create)
     throw new LedgerMissing(
@@ -146,25 +140,46 @@ export const stepsFrom = (
 
 const PUT_SETTING = putSetting(SQLITE.schema)
 const READ_SETTING = `SELECT value FROM ${SQLITE.schema}.hilo_meta WHERE key = $1`
+const FIND_TABLES = `SELECT name FROM ${SQLITE.schema}.sqlite_master
+  WHERE name IN (${LEDGER_TABLES.map((name) => `'${name}'`)})`
+
+/** @throws LedgerTablesChanged where the version of tables is lost */
+export function readVersion(run: Run): number | undefined {
+  const names = run(statement(FIND_TABLES)).map((row) => (row as { name: string }).name)
+  const stored = names.includes(META.name) ? readSetting(run, 'version') : undefined
+  return versionIn(
+    stored,
+    names.every((name) => name === META.name),
+  )
+}
+
+const readSetting = (run: Run, key: string): string | undefined =>
+  (run(statement(READ_SETTING, key))[0] as { value: string } | undefined)?.value
 
 /**
  * Brings a ledger in SQLite up to date, in the caller's transaction.
  * @param place for people
+ * @param check looks at the tables before anything is written to them
  * @returns the secrets that sign its grant tokens, and its name
  */
-export function upgradeSqlite(run: Run, place: string, opening: Opening): Identity {
+export function upgradeSqlite(
+  run: Run,
+  place: string,
+  opening: Opening,
+  check: (run: Run) => void = () => {},
+): Identity {
   const { create, schema = SCHEMA } = opening
-  run(statement(metaTable(SQLITE.schema)))
-  const read = (key: string) => (run(statement(READ_SETTING, key))[0] as { value: string })?.value
-  const found = read('version')
+  const found = readVersion(run)
   refuseMissing(found, place, create)
-  const version = Number(found ?? 0)
+  const version = found ?? 0
+  run(statement(metaTable(SQLITE.schema)))
   if (isOlder(version, schema))
     for (const step of stepsFrom(version, SQLITE, schema)) run(statement(step))
+  check(run)
   run(statement(PUT_SETTING, 'version', String(versionOf(schema))))
-  const secrets = secretsIn(version, read('secret'), opening)
+  const secrets = secretsIn(version, readSetting(run, 'secret'), opening)
   run(statement(PUT_SETTING, 'secret', secrets.kept))
-  const name = nameIn(version, read(NAME))
+  const name = nameIn(version, readSetting(run, NAME))
   run(statement(PUT_SETTING, NAME, name))
   return { secrets, name }
 }

@@ -221,7 +221,13 @@ export const nameIn = <Row>({ schema }: Naming, { name }: Table<Row>): string =>
   // guard: H31 a statement names the schema of its table
   `${schema}.${name}`
 
-/** In the order in which they are made. */
+/** Settings. It is made before any other. */
+export const META: Table<{ key: string; value: string }> = {
+  name: 'hilo_meta',
+  columns: { key: ['key', 'text?', 'key'], value: ['value', 'text', 'changes'] },
+}
+
+/** In the order in which they are made, after `META`. */
 export const TABLES: readonly Table<never>[] = [
   COLLECTIONS,
   NAMES,
@@ -234,22 +240,35 @@ export const TABLES: readonly Table<never>[] = [
   DEVICES,
 ]
 
-const SQL_TYPE: Record<Type, (column: string) => string> = {
-  text: () => 'TEXT NOT NULL',
-  'text?': () => 'TEXT',
-  count: (column) => `BIGINT NOT NULL CHECK (${column} BETWEEN 0 AND ${MAX_NUMBER})`,
-  number: () => 'BIGINT NOT NULL',
-  'number?': () => 'BIGINT',
-  spans: () => 'TEXT NOT NULL',
+const SQL_TYPE: Record<Type, string> = {
+  text: 'TEXT NOT NULL',
+  'text?': 'TEXT',
+  count: 'BIGINT NOT NULL',
+  number: 'BIGINT NOT NULL',
+  'number?': 'BIGINT',
+  spans: 'TEXT NOT NULL',
+}
+
+const checkOf = (column: string): string => ` CHECK (${column} BETWEEN 0 AND ${MAX_NUMBER})`
+
+/** The columns of the primary key, and then those of the other keys. */
+const keysOf = <Row>(table: Table<Row>): [primary: string[], ...others: string[][]] => {
+  const named = (fields: readonly (keyof Row & string)[]) =>
+    fields.map((field) => table.columns[field][0])
+  return [named(fieldsOf(table, 'key')), ...(table.unique ?? []).map(named)]
 }
 
 /** The statements that make a table. */
 export function creationOf<Row>(naming: Naming, table: Table<Row>): string[] {
-  const { name, unique = [], indexes = {} } = table
+  const { name, indexes = {} } = table
+  const [primary, ...others] = keysOf(table)
   const lines = [
-    ...columnsOf(table).map(([, [column, type]]) => `${column} ${SQL_TYPE[type](column)}`),
-    `PRIMARY KEY (${fieldsOf(table, 'key').map((field) => table.columns[field][0])})`,
-    ...unique.map((fields) => `UNIQUE (${fields.map((field) => table.columns[field][0])})`),
+    ...columnsOf(table).map(
+      ([, [column, type]]) =>
+        `${column} ${SQL_TYPE[type]}${type === 'count' ? checkOf(column) : ''}`,
+    ),
+    `PRIMARY KEY (${primary})`,
+    ...others.map((columns) => `UNIQUE (${columns})`),
   ]
   return [
     `CREATE TABLE ${nameIn(naming, table)} (${lines.join(', ')})`,
@@ -258,6 +277,15 @@ export function creationOf<Row>(naming: Naming, table: Table<Row>): string[] {
     ),
   ]
 }
+
+/** The parts of a whole table: `max BIGINT NOT NULL`, `CHECK (max)`, `UNIQUE (a, b)` by the ABC. */
+export const partsOf = <Row>(table: Table<Row>): string[] => [
+  ...columnsOf(table).map(([, [column, type]]) => `${column} ${SQL_TYPE[type]}`),
+  ...columnsOf(table).flatMap(([, [column, type]]) =>
+    type === 'count' ? `CHECK (${column})` : [],
+  ),
+  ...keysOf(table).map((columns) => `UNIQUE (${columns.toSorted().join(', ')})`),
+]
 
 export const columnsOf = <Row>({ columns }: Table<Row>): [keyof Row & string, Column][] =>
   Object.entries(columns) as [keyof Row & string, Column][]

@@ -17,8 +17,17 @@ import { RAISE_FLOORS, RESTORE } from '../ledger/errors.js'
 import { SQLITE_FILE } from '../sql/schema.js'
 import type { FileHeader } from './file-header.js'
 
-/** @throws Error where SQLite would begin a new file, and remove the log of the lost one */
+/**
+ * @throws Error where SQLite would begin a new file, and remove the log of the lost one; or where a
+ * pipe or a device stands in its place, which would keep a start waiting for ever
+ */
 export function refuseLost(folder: string): void {
+  const found = statSync(join(folder, SQLITE_FILE), { throwIfNoEntry: false })
+  if (found && !found.isFile() && !found.isDirectory())
+    throw new Error(
+      `${join(folder, SQLITE_FILE)} is no file, but a pipe or a device. Nothing was changed. Put ` +
+        'the file of the ledger there, or correct the folder.',
+    )
   const sizeOf = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })?.size
   // The log first: another process may be making both, the file before its log.
   const hasLog = Boolean(sizeOf(`${SQLITE_FILE}-wal`))

@@ -15,11 +15,18 @@ import {
 } from '../ledger/collections.js'
 import { LedgerFileChanged, LedgerUnavailable, RESTORE, reasonOf } from '../ledger/errors.js'
 import type { RowStore } from '../ledger/row-store.js'
-import { type Opening, refuseMissing, SQLITE_FILE, upgradeSqlite } from '../sql/schema.js'
-
+import {
+  type Opening,
+  readVersion,
+  refuseMissing,
+  SQLITE_FILE,
+  upgradeSqlite,
+} from '../sql/schema.js'
+import { refuseChanged } from '../sql/shape.js'
 import { sqlStore } from '../sql/store.js'
 import { type Connect, connectTo, connectToRead } from './connection.js'
 import { createMissing, refuseLost, requireOneName, requireWritable, syncEntries } from './place.js'
+import { tablesIn } from './shape.js'
 import {
   BUSY_TIMEOUT_MS,
   commitsTo,
@@ -49,7 +56,7 @@ function naming<T>(folder: string, step: () => T): T {
   try {
     return step()
   } catch (error) {
-    const cause = error instanceof LedgerUnavailable ? error.cause : error
+    const cause = (error instanceof LedgerUnavailable && error.cause) || error
     if (!('code' in (cause as Error))) throw error
     const advice = isLocked(cause)
       ? 'Another program keeps it locked, as a shell in an open transaction does: end that one.'
@@ -77,13 +84,7 @@ export function readSqliteVersion(dataDir: string): number | undefined {
     const db = connectToRead(file)
     try {
       db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-      const tables = reader(db, "SELECT 1 FROM main.sqlite_master WHERE name = 'hilo_meta'")()
-      if (tables.length === 0) return undefined
-      const version = reader<{ value: string }>(
-        db,
-        "SELECT value FROM main.hilo_meta WHERE key = 'version'",
-      )
-      return Number(version()[0]?.value ?? 0)
+      return readVersion(runIn(db))
     } finally {
       db.close()
     }
@@ -103,7 +104,7 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     const identity = write(db, () => {
-      const known = upgradeSqlite(runIn(db), folder, opening)
+      const known = upgradeSqlite(runIn(db), folder, opening, (run) => refuseChanged(tablesIn(run)))
       countStart(db)
       return known
     })

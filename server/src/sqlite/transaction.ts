@@ -9,6 +9,7 @@ import type { DatabaseSync } from '@photostructure/sqlite'
 import { LedgerFileChanged, LedgerUnavailable } from '../ledger/errors.js'
 import type { Identity } from '../sql/schema.js'
 import { writeHealth } from '../sql/schema.js'
+import { refuseLacking } from '../sql/shape.js'
 import type { SqlConnection } from '../sql/statements.js'
 import { type Run, runWork, SQLITE } from '../sql/statements.js'
 import { type FileHeader, isLater } from './file-header.js'
@@ -93,6 +94,7 @@ function guard<T>(step: () => T): T {
         `The ledger's file cannot be used: ${(error as Error).message}.`,
         { cause: error },
       )
+    refuseLacking(error)
     throw error
   }
 }

@@ -91,7 +91,8 @@ export function withCheckIn(
   const { current, ledger, tail } = state
   if (!current) return { state, result: undefined }
   const register = tail && linkOf({ at: tail.place, hash: tail.hash })
-  const shown = { token: current.token, ledger, ...(register && { register }) }
+  const { token, mark } = current
+  const shown = { token, ledger, ...(register && { register }), ...(mark && { mark }) }
   // guard: H28 a check-in is sent again under its id
   if (current.checkIn) return { state, result: { ...current.checkIn, ...shown } }
   if (!unheard) return { state, result: undefined }
@@ -116,6 +117,7 @@ export function withRefusal(state: SeriesState, id: string, refused: Refusal): S
 /**
  * Ignores the answer to a check-in that is not under way: it came twice, or too late.
  * @param unheard the numbers of which the server had not heard
+ * @param all the numbers of the series
  * @returns also those numbers that nobody will see, because the series has ended
  */
 export function withCheckInAnswer(
@@ -123,18 +125,22 @@ export function withCheckInAnswer(
   unheard: readonly NumberRow[],
   id: string,
   answer: SeriesCheckInAnswer,
+  all: readonly NumberRow[] = unheard,
 ): { state: SeriesState; rows: NumberRow[] } {
   const { current } = state
   if (current?.checkIn?.id !== id) return { state, rows: [] }
   const { checkIn, refused, ...checkedIn } = current
   if ('token' in answer && !answer.closed) {
-    const { token, ranges } = answer
-    const { closings = [], ...rest } = checkedIn
-    const untold = closings.filter((each) => !checkIn.closings?.some(isSameClosing(each)))
+    const { token, ranges, mark, again } = answer
+    const { closings = [], mark: _, ...rest } = checkedIn
+    // guard: H40 what a restored server has forgotten of the periods is told again
+    const untold = again
+      ? periodsOf(current, all)
+      : closings.filter((each) => !checkIn.closings?.some(isSameClosing(each)))
     const checked = {
       ...rest,
       ...(untold.length > 0 && { closings: untold }),
-      ...{ token, heard: checkIn.last, ...given(ranges) },
+      ...{ token, heard: checkIn.last, ...given(ranges), ...(mark && { mark }) },
     }
     return { state: { ...state, current: checked }, rows: [] }
   }
@@ -144,6 +150,25 @@ export function withCheckInAnswer(
 }
 
 type PeriodClosing = NonNullable<SeriesCheckInRequest['closings']>[number]
+
+/** All that the device knows of the periods of its series. */
+function periodsOf(
+  { after, empty = {} }: CurrentSeries,
+  rows: readonly NumberRow[],
+): PeriodClosing[] {
+  const periods = new Map<string, PeriodClosing>()
+  const add = (period: string, isClosed: unknown, first = 0, last = first) => {
+    const before = periods.get(period)
+    const numbers = last && { first: Math.min(before?.first ?? first, first), last }
+    periods.set(period, { ...before, period, closed: !!isClosed, ...numbers })
+  }
+  for (const { period, first, last, closed } of after?.periods ?? [])
+    add(period, closed, first, last)
+  for (const { period, number, closing } of rows) add(period, closing, number)
+  for (const period of Object.keys(empty))
+    if (!rows.some((row) => row.period === period)) add(period, empty[period]!.closing)
+  return [...periods.values()]
+}
 
 const isSameClosing = (one: PeriodClosing) => (other: PeriodClosing) =>
   one.period === other.period && one.closed === other.closed

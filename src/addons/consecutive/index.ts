@@ -12,7 +12,7 @@ import type { ExportOptions } from './chain-export.js'
 import type { Known, Verified } from './chain-verify.js'
 import { checkCall, frozen, must } from './checks.js'
 import { seriesInIndexedDb } from './indexeddb.js'
-import { LivingPage, livingPages } from './living.js'
+import { LivingPage } from './living.js'
 import type { HeldSeries } from './numbers.js'
 import {
   type Checked,
@@ -27,7 +27,7 @@ import {
 } from './options.js'
 import { aboveOf, dataOf, isEnding, rangesOf, restOf } from './ranges.js'
 import type { SeriesReport } from './report.js'
-import { type SettledState, settledAs } from './rows.js'
+import { numberOf, type SettledState, settledAs } from './rows.js'
 import { Series, type TakenNumber, untilAborted } from './series.js'
 import type { SeriesServer } from './server.js'
 import { contentOf, SeriesStorage } from './storage.js'
@@ -313,7 +313,10 @@ function methodsOf(
     const rest = list && restOf(list, aboveOf(state.current!, last, list), dayAt)
     return { ...of, ranges: list, dayAt, rest }
   }
-  const stored = async () => ({ ...(await storage.all()), ranges: (await now()).ranges, dayAt })
+  const stored = async () => {
+    const { allIn } = await reading()
+    return { ...(await allIn(storage)), ranges: (await now()).ranges, dayAt }
+  }
   let isEndTold = false
   const tellEnd = async (series: string) => {
     const { ranges, rest } = await now()
@@ -408,23 +411,8 @@ function methodsOf(
     },
     async unfinished(options) {
       closing.throwIfAborted()
-      const { all = false } = checkCall(options, 'all')
-      must(typeof all === 'boolean', 'all is true or false', all)
-      const open = await storage.open()
-      // After the numbers: a page has its lock before it takes one.
-      const living = await livingPages()
-      const isLiving = ({ page }: NumberRow) => page !== undefined && living.has(page)
-      const left = open.filter(({ row }) => !isLiving(row))
-      const hidden = left.filter(({ isOut }) => !isOut)
-      // The reader of a number may write it onto a receipt.
-      if (hidden.length > 0) await storage.handOut(hidden.map(({ row }) => row))
-      const shown = all ? open.filter(({ row, isOut }) => isOut || !isLiving(row)) : left
-      return shown.map(({ row }) => ({
-        id: row.id,
-        ...numberOf(row),
-        key: row.key!,
-        ...(isLiving(row) && { isLiving: true }),
-      }))
+      const { unfinished } = await reading()
+      return unfinished(storage, options)
     },
     async report(options) {
       closing.throwIfAborted()
@@ -457,11 +445,6 @@ async function inSale(
     if (!isOpen) page?.settled(key)
   }
 }
-
-const numberOf = ({ period, number }: Pick<NumberRow, 'period' | 'number'>) => ({
-  ...(period && { period }),
-  number,
-})
 
 const hashOf = ({ link, flags }: Pick<NumberRow, 'link' | 'flags'>) => ({
   ...(link && { hash: link.hash }),

@@ -5,7 +5,8 @@
  */
 import { newId } from './new-id.js'
 
-const PREFIX = 'offline-hilo-sale:'
+/** Of the names of locks. */
+export const PREFIX = 'offline-hilo-sale:'
 
 export class LivingPage {
   readonly #page = newId()
@@ -53,18 +54,5 @@ export class LivingPage {
       else resolve(false)
     })
     return this.#lock
-  }
-}
-
-/** The names of the pages that live. */
-export async function livingPages(): Promise<ReadonlySet<string>> {
-  try {
-    const { held = [] } = await navigator.locks.query()
-    return new Set(
-      held.flatMap(({ name }) => (name?.startsWith(PREFIX) ? [name.slice(PREFIX.length)] : [])),
-    )
-  } catch {
-    // Not in this place, or not in this frame.
-    return new Set()
   }
 }

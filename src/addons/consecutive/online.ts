@@ -117,14 +117,18 @@ async function tell(context: OnlineContext, hears: (of: Heard) => void): Promise
     hears({ begun: undefined, heard: 0 })
     return false
   }
-  const { ended, current, isBehind } = await changeUnheard(storage, (before, unheard) => {
-    const { state, rows } = withCheckInAnswer(before, unheard, request.id, answer)
-    const { current } = state
-    const isUntold = (unheard.at(-1)?.place ?? 0) > (current?.heard ?? 0)
-    const isBehind = current !== undefined && (isUntold || current.closings !== undefined)
-    const ended = state.ended.at(before.ended.length)
-    return { state, rows, result: { ended, current, isBehind } }
-  })
+  const { ended, current, isBehind } = await changeUnheard(
+    storage,
+    (before, unheard, _, all) => {
+      const { state, rows } = withCheckInAnswer(before, unheard, request.id, answer, all)
+      const { current } = state
+      const isUntold = (unheard.at(-1)?.place ?? 0) > (current?.heard ?? 0)
+      const isBehind = current !== undefined && (isUntold || current.closings !== undefined)
+      const ended = state.ended.at(before.ended.length)
+      return { state, rows, result: { ended, current, isBehind } }
+    },
+    'again' in answer,
+  )
   hears({ begun: current?.begun, heard: current?.heard ?? 0 })
   if (ended?.reason.kind === 'copied') copied()
   return isBehind
@@ -289,14 +293,17 @@ function changeUnheard<T>(
     state: SeriesState,
     unheard: readonly NumberRow[],
     last: NumberRow | undefined,
+    all: readonly NumberRow[],
   ) => Step<T> & { rows: NumberRow[] },
+  isAll = false,
 ): Promise<T> {
   return storage.write(async (tx) => {
     const before = readState(await tx.state())
     const { letter = '', heard = 0 } = before.current ?? {}
-    const known = await tx.numbersAfter(letter, heard - 1)
-    const last = known[0]?.place === heard ? known[0] : undefined
-    const { state, rows, result } = step(before, last ? known.slice(1) : known, last)
+    const all = await tx.numbersAfter(letter, isAll ? 0 : heard - 1)
+    const last = all.find(({ place }) => place === heard)
+    const unheard = all.filter(({ place }) => place > heard)
+    const { state, rows, result } = step(before, unheard, last, all)
     for (const row of rows) tx.saveNumber(row)
     if (state !== before) tx.saveState(state)
     return result

@@ -2,7 +2,7 @@
 import type { Entry, Link, LinkMark, NumberRange, NumberRow } from '../../device/series-store.js'
 import type { StoredSeries } from './numbers.js'
 import { prefixIn } from './ranges.js'
-import { hashOf, nameOf, sealOf } from './register.js'
+import { hashOf, nameOf, sealOf, sealOfState } from './register.js'
 import { canonical } from './sha256.js'
 import type { SeriesState } from './state.js'
 
@@ -15,7 +15,8 @@ import type { SeriesState } from './state.js'
  * - `previous`: it does not hold the hash of the record before.
  * - `text`: the stored record makes another text now.
  * - `known`: a link that was kept elsewhere is another one.
- * - `changed`: the register has another `field` than the stored record.
+ * - `changed`: the register has another `field` than the stored record. Without an `id` the field
+ *   is one of the series, and `state` says that its state is not as it was stored last.
  */
 export interface BrokenRecord {
   chain: string
@@ -79,16 +80,30 @@ export function brokenIn({ state, numbers, links, entries }: StoredSeries): Brok
     if (hashOf(entry) !== hash) name(place, 'hash', id)
     before = entry
   }
-  const { place = 0, hash } = state.tail ?? {}
-  if (place > (before?.place ?? 0)) name((before?.place ?? 0) + 1, 'missing')
-  else if (place < (before?.place ?? 0) || hash !== before?.hash) name(place, 'hash')
   compareNumbers(numbers, numbersIn(entries), name)
   compareLinks(links, entries, name)
-  const [told, stored] = [seriesIn(entries), seriesOf(state)]
-  for (const field of Object.keys(stored) as (keyof ToldSeries)[])
-    if (canonical(told[field]) !== canonical(stored[field]))
-      name(place, 'changed', undefined, field)
+  compareState(state, entries, name)
   return broken
+}
+
+function compareState(state: SeriesState, entries: readonly Entry[], name: Name): void {
+  const { place: last = 0, hash: lastHash } = entries.at(-1) ?? {}
+  const { tail, seal } = state
+  if (last > 0 && !tail && !state.current && state.ended.length === 0) {
+    name(last, 'missing', undefined, 'state')
+    return
+  }
+  const { place = 0, hash } = tail ?? {}
+  if (place > last) name(last + 1, 'missing')
+  else if (place < last || hash !== lastHash) name(place, 'hash')
+  const [told, stored] = [seriesIn(entries), seriesOf(state)]
+  const changed = (Object.keys(stored) as (keyof ToldSeries)[]).filter(
+    (field) => canonical(told[field]) !== canonical(stored[field]),
+  )
+  // What no entry tells of: how far the server has heard, and what it has yet to hear.
+  const isOther = (last > 0 || seal !== undefined) && seal !== sealOfState(state)
+  const fields = changed.length === 0 && isOther ? ['state'] : changed
+  for (const field of fields) name(place, 'changed', undefined, field)
 }
 
 /** What the state says that the register tells, too. */

@@ -6,7 +6,7 @@
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
 import { endOf, isAlike, type PeriodEnd } from './rows.js'
 import { canonical, sha256 } from './sha256.js'
-import { readState, type SeriesState } from './state.js'
+import { damaged, readState, type SeriesState } from './state.js'
 
 /** An entry before it has its place and its hash. */
 type Draft = Omit<Entry, 'place' | 'previous' | 'hash'>
@@ -22,6 +22,9 @@ export const hashOf = ({ hash: _, ...entry }: Omit<Entry, 'hash'> & { hash?: str
 /** Of all that is stored of a record. */
 export const sealOf = (link: Link): string => sha256(canonical(link))
 
+/** Of all that is stored of the series. */
+export const sealOfState = ({ seal: _, ...state }: SeriesState): string => sha256(canonical(state))
+
 /** One transaction, with the entries of all that it writes. */
 export async function recorded<T>(
   tx: SeriesTransaction,
@@ -32,7 +35,7 @@ export async function recorded<T>(
   let before: Promise<unknown> | undefined
   let saved: object | undefined
   const state = () => {
-    before ??= tx.state()
+    before ??= stateIn(tx)
     return before
   }
   const see = <Row extends NumberRow | undefined>(row: Row): Row => {
@@ -64,7 +67,9 @@ export async function recorded<T>(
     },
   })
   if (!saved && drafts.length === 0) return result
-  const old = readState(await state())
+  const stored = await state()
+  const old = readState(stored)
+  const isSound = stored === undefined || old.seal === sealOfState(old)
   const next = (saved as SeriesState | undefined) ?? old
   let { tail } = old
   // guard: H40 what is written has an entry, in the same transaction
@@ -75,8 +80,18 @@ export async function recorded<T>(
     tx.addEntry({ ...entry, hash })
     tail = { place, hash }
   }
-  tx.saveState({ ...next, ...(tail && { tail }) })
+  const sealed = { ...next, ...(tail && { tail }) }
+  // guard: H40 what somebody changed in the state is still named after the next number
+  tx.saveState({ ...sealed, seal: isSound ? sealOfState(sealed) : '' })
   return result
+}
+
+async function stateIn(tx: SeriesTransaction): Promise<unknown> {
+  const stored = await tx.state()
+  // guard: H40 a series whose state has gone does not begin a second time
+  if (stored === undefined && (await tx.entries(0, 1)).length > 0)
+    throw damaged('have lost their state: somebody deleted it, and left the numbers')
+  return stored
 }
 
 const now = (): string => new Date().toISOString()

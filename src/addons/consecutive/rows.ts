@@ -170,6 +170,11 @@ export function marksOf(
 export const takenBy = (row: NumberRow, page: string | undefined): NumberRow =>
   row.state === 'open' && page !== undefined && page !== row.page ? { ...row, page } : row
 
+export const numberOf = ({ period, number }: Pick<NumberRow, 'period' | 'number'>) => ({
+  ...(period && { period }),
+  number,
+})
+
 /** @returns the number, which is handed out although the server has not heard of it */
 export const handedOut = (row: NumberRow): NumberRow => ({ ...row, heard: false })
 

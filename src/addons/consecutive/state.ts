@@ -30,6 +30,8 @@ export interface SeriesState {
   tail?: { place: number; hash: string }
   /** Ledgers that the device has left: late answers of them mean nothing. */
   former?: string[]
+  /** The hash of all the rest: no entry tells of what the server has heard. */
+  seal?: string
 }
 
 /** Two ledgers that have answered. */
@@ -60,6 +62,8 @@ export interface CurrentSeries {
   empty?: Readonly<Record<string, PeriodEnd>>
   /** Closed or reopened periods that the server has not confirmed to have heard. */
   closings?: NonNullable<SeriesCheckInRequest['closings']>
+  /** What the server said last of all that it knows of the periods. */
+  mark?: string
   /** Which a person gave to it at the server. */
   ranges?: NumberRange[]
   /** The check-in that was or will be sent, kept until its answer is stored. */
@@ -123,15 +127,17 @@ export function readState(stored: unknown): SeriesState {
         `${STATE_VERSION}: a newer offline-hilo was here. Load that version; no number was made.`,
     )
   // guard: H28 a record that is damaged makes no number
-  if (!isSound(state))
-    throw new HiloError(
-      'storage-failed',
-      'The stored series of this device are damaged: fields are missing or of a wrong type. ' +
-        "No number was made or changed. Deleting this site's data begins another series; " +
-        'the server keeps what it has heard of this one.',
-    )
+  if (!isSound(state)) throw damaged('are damaged: fields are missing or of a wrong type')
   return state
 }
+
+export const damaged = (what: string): HiloError =>
+  new HiloError(
+    'storage-failed',
+    `The stored series of this device ${what}. No number was made or changed. Export what is ` +
+      "left. Deleting this site's data begins another series; the server keeps what it has heard " +
+      'of this one.',
+  )
 
 function isSound({ version, ended, current, claim, ledger, stopped }: SeriesState): boolean {
   return (

@@ -11,14 +11,7 @@ import type {
   SeriesTransaction,
 } from '../../device/series-store.js'
 import type { Draft, Drafted, Sealed } from './links.js'
-import {
-  type HeldSeries,
-  heldSeries,
-  isNamed,
-  type StoredSeries,
-  type Taken,
-  takenBefore,
-} from './numbers.js'
+import { type HeldSeries, heldSeries, isNamed, type Taken, takenBefore } from './numbers.js'
 import { recorded } from './register.js'
 import {
   type Before,
@@ -41,9 +34,6 @@ interface Seen {
   /** The last record of its chain. */
   link?: Link | undefined
 }
-
-/** All of them. */
-const MOST_ENTRIES = 2 ** 32 - 1
 
 /** Each method is one atomic, durable step. */
 export class SeriesStorage {
@@ -217,47 +207,19 @@ export class SeriesStorage {
     held: HeldSeries | undefined
     given: readonly NumberRange[]
   }> {
-    return this.#store.transact('readonly', async (tx) => {
+    return this.read(async (tx) => {
       const state = readState(await tx.state())
       const last = await lastIn(tx, state.current)
       return { state, last, held: heldSeries(state, last), given: state.current?.ranges ?? [] }
     })
   }
 
-  /** Numbers that are open, and whether each was handed out. */
-  open(): Promise<{ row: NumberRow; isOut: boolean }[]> {
-    return this.#store.transact('readonly', async (tx) => {
-      const [stored, rows] = await Promise.all([tx.state(), tx.openNumbers()])
-      const state = readState(stored)
-      return rows.map((row) => ({ row, isOut: takenBefore(row, state).isOut }))
-    })
-  }
-
-  /** These numbers are handed out, if they are still open. */
-  handOut(rows: readonly NumberRow[]): Promise<void> {
-    return this.write(async (tx) => {
-      const open = await tx.openNumbers()
-      const isSame = (a: NumberRow, b: NumberRow) => a.letter === b.letter && a.place === b.place
-      for (const row of open)
-        if (rows.some((each) => isSame(each, row))) tx.saveNumber(handedOut(row))
-    })
-  }
-
-  /** In one read. */
-  all(): Promise<StoredSeries> {
-    return this.#store.transact('readonly', async (tx) => {
-      const [stored, numbers, links, entries] = await Promise.all([
-        tx.state(),
-        tx.numbers(),
-        tx.links(),
-        tx.entries(0, MOST_ENTRIES),
-      ])
-      return { state: readState(stored), numbers, links, entries }
-    })
-  }
-
   close(): void {
     this.#store.close()
+  }
+
+  read<T>(work: (tx: SeriesTransaction) => Promise<T>): Promise<T> {
+    return this.#store.transact('readonly', work)
   }
 
   /** One atomic step, also of a server's answer. */

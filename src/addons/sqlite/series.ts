@@ -1,6 +1,7 @@
 /**
  * Series of consecutive numbers in the store's SQLite file: the statements behind each step of a
- * transaction. The store begins and commits it, one at a time.
+ * transaction. The store begins and commits it, one at a time. Guarantees that a column which
+ * somebody changes is changed for every reader: it stands above the record.
  */
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
 import type { SqliteRow } from './driver.js'
@@ -15,8 +16,8 @@ export const SERIES_TABLES = [
   `CREATE INDEX IF NOT EXISTS offline_hilo_open ON offline_hilo_numbers (of, open)
     WHERE open IS NOT NULL`,
   `CREATE TABLE IF NOT EXISTS offline_hilo_links (
-    of TEXT NOT NULL, chain TEXT NOT NULL, place INTEGER NOT NULL, key TEXT, record TEXT NOT NULL,
-    PRIMARY KEY (of, chain, place), UNIQUE (of, key))`,
+    of TEXT NOT NULL, chain TEXT NOT NULL, at INTEGER NOT NULL, key TEXT, record TEXT NOT NULL,
+    PRIMARY KEY (of, chain, at), UNIQUE (of, key))`,
   `CREATE TABLE IF NOT EXISTS offline_hilo_entries (
     of TEXT NOT NULL, place INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (of, place))`,
 ]
@@ -28,14 +29,14 @@ const ADD_NUMBER = `INSERT INTO offline_hilo_numbers
   VALUES (?, ?, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?)`
 const SAVE_NUMBER = `${ADD_NUMBER} ON CONFLICT (of, letter, place) DO UPDATE
   SET key = excluded.key, open = excluded.open, record = excluded.record`
-const ADD_LINK = `INSERT INTO offline_hilo_links (of, chain, place, key, record)
+const ADD_LINK = `INSERT INTO offline_hilo_links (of, chain, at, key, record)
   VALUES (?, ?, ?, NULLIF(?, ''), ?)`
 const ADD_ENTRY = 'INSERT INTO offline_hilo_entries (of, place, record) VALUES (?, ?, ?)'
-const ENTRIES = `SELECT record FROM offline_hilo_entries WHERE of = ? AND place > ?
+const ENTRIES = `SELECT * FROM offline_hilo_entries WHERE of = ? AND place > ?
   ORDER BY place LIMIT ?`
-const NUMBERS = 'SELECT record FROM offline_hilo_numbers WHERE of = ?'
-const LINKS = 'SELECT record FROM offline_hilo_links WHERE of = ?'
-const LAST_LINK = `${LINKS} AND chain = ? ORDER BY place DESC LIMIT 1`
+const NUMBERS = 'SELECT * FROM offline_hilo_numbers WHERE of = ?'
+const LINKS = 'SELECT * FROM offline_hilo_links WHERE of = ?'
+const LAST_LINK = `${LINKS} AND chain = ? ORDER BY at DESC LIMIT 1`
 
 export type Run = (sql: string, ...parameters: string[]) => Promise<readonly SqliteRow[]>
 
@@ -51,7 +52,7 @@ export async function seriesSteps<T>(
 ): Promise<T> {
   const writes: Promise<unknown>[] = []
   const read = async <T>(sql: string, ...parameters: string[]) =>
-    (await run(sql, ...parameters)).map(({ record }) => JSON.parse(record as string) as T)
+    (await run(sql, ...parameters)).map((row) => rowOf(row) as T)
   const all = <T>(sql: string, ...parameters: string[]) => read<T>(sql, of, ...parameters)
   const one = async <T>(sql: string, ...parameters: string[]) =>
     (await all<T>(`${sql} LIMIT 1`, ...parameters))[0]
@@ -67,7 +68,7 @@ export async function seriesSteps<T>(
     begin(sql, of, ...columns, JSON.stringify(row))
   }
   const tx: SeriesTransaction = {
-    state: () => one('SELECT record FROM offline_hilo_series WHERE of = ?'),
+    state: () => one('SELECT * FROM offline_hilo_series WHERE of = ?'),
     numberOf: (key) => one<NumberRow>(`${NUMBERS} AND key = ?`, key),
     numberWith: (id) => one<NumberRow>(`${NUMBERS} AND id = ?`, id),
     lastNumber: (letter, period) =>
@@ -86,8 +87,8 @@ export async function seriesSteps<T>(
     lastLink: async (chain) => (await read<Link>(LAST_LINK, withChain(chain), chain))[0],
     numbers: () => all<NumberRow>(`${NUMBERS} ORDER BY letter, place`),
     links: async () => [
-      ...(await read<Link>(`${LINKS} ORDER BY place`, ofDevice)),
-      ...(await all<Link>(`${LINKS} ORDER BY chain, place`)),
+      ...(await read<Link>(`${LINKS} ORDER BY at`, ofDevice)),
+      ...(await all<Link>(`${LINKS} ORDER BY chain, at`)),
     ],
     entries: (after, most) => all<Entry>(ENTRIES, `${after}`, `${most}`),
     saveState: (state) => begin(SAVE_STATE, of, JSON.stringify(state)),
@@ -102,4 +103,15 @@ export async function seriesSteps<T>(
   const result = await work(tx)
   await Promise.all(writes)
   return result
+}
+
+const INTEGERS = ['place', 'number', 'open', 'at']
+
+/** A driver may answer with a bigint. */
+function rowOf({ of: _, record, ...columns }: SqliteRow): object {
+  const row = JSON.parse(record as string)
+  for (const [name, value] of Object.entries(columns))
+    if (value === null) delete row[name]
+    else row[name] = INTEGERS.includes(name) ? Number(value) : value
+  return row
 }

@@ -14,7 +14,7 @@ export function notServed(
   return new HiloError(
     code,
     `Collection '${collection}': ${left > 0 ? few : none}. ${cause.message}`,
-    { cause },
+    { cause, retryAfter: cause.retryAfter },
   )
 }
 

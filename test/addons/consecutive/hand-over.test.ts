@@ -233,6 +233,42 @@ inEachStore(() => {
     till3.hilo.goOnline()
     await expect.poll(closedAtServer).toEqual([today])
   })
+
+  test('a server that was restored hears of each period, and each closing, again', async () => {
+    today = '2026-12-28'
+    const till3 = openTill(shop, { name: newName(), series })
+    await idsOf(till3.receipts, 'a')
+    await till3.receipts.closePeriod(today)
+    await expect.poll(closedAtServer).toEqual([today])
+    const restore = await shop.backUp()
+    for (const [day, key] of [
+      ['2026-12-29', 'b'],
+      ['2026-12-30', 'c'],
+      ['2026-12-31', 'd'],
+    ]) {
+      today = day!
+      await idsOf(till3.receipts, key!)
+    }
+    await till3.receipts.closePeriod('2026-12-28', { reopen: true, reason: 'one more sale' })
+    await till3.receipts.closePeriod('2026-12-29')
+    await till3.receipts.closePeriod('2027-01-01')
+    await expect.poll(closedAtServer).toEqual(['2026-12-29', '2027-01-01'])
+    till3.hilo.goOffline()
+    await restore()
+    expect(await closedAtServer()).toEqual(['2026-12-28'])
+    till3.hilo.goOnline()
+    await expect.poll(closedAtServer).toEqual(['2026-12-29', '2027-01-01'])
+    await shop.ledger.raiseFloors({ database: 'default', by: 1 })
+    await shop.ledger.reopenSeries({ database: 'default' })
+    till3.hilo.goOffline()
+    await handOver(1, { period: '2026-12-31' })
+    const till4 = openTill(shop, { name: newName(), series: { ...series, device: 'Till 4' } })
+    today = '2026-12-29'
+    await expect(till4.receipts.next({ key: 'x' })).rejects.toThrow(`${today} was closed`)
+    // A day that is open still, of which the server had heard only after the backup.
+    today = '2026-12-30'
+    expect(await idsOf(till4.receipts, 'x')).toEqual(['T3-2026-12-30-000002'])
+  })
 })
 
 test('of a till that never reported, no number comes twice', async () => {

@@ -1,9 +1,16 @@
 /** The register: what happened to each number stays, in order, and no change of it goes unseen. */
 import { createHash } from 'node:crypto'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { chain } from '../../../src/addons/consecutive/chain.js'
 import { exported } from '../../../src/addons/consecutive/chain-export.js'
+import { consecutive } from '../../../src/addons/consecutive/index.js'
+import { sealOfState } from '../../../src/addons/consecutive/register.js'
 import { canonical, sha256 } from '../../../src/addons/consecutive/sha256.js'
+import { type SqliteDatabase, sqliteStore } from '../../../src/addons/sqlite/index.js'
 import type { Entry, NumberRow } from '../../../src/device/series-store.js'
 import { newName, openRaw, requested } from '../../support/idb.js'
 import { newShop, type Shop } from '../../support/shop.js'
@@ -55,7 +62,8 @@ async function cutOff(name: string, after: number): Promise<void> {
   const { place, hash } = kept[after - 1]!
   await change<{ current: { heard: number } }>(name, 'series', ([state]) => {
     const { current, ...rest } = state!
-    return { ...rest, current: { ...current, heard: 1 }, tail: { place, hash } }
+    const cut = { ...rest, current: { ...current, heard: 1 }, tail: { place, hash } }
+    return { ...cut, seal: sealOfState(cut as never) }
   })
 }
 
@@ -196,6 +204,10 @@ describe('the register', () => {
     ['closing', inCurrent({ empty: { '2027': { closing: { count: 0, open: 0 } } } })],
     ['ended', (state) => ({ ...state, ended: [{ ...state.ended[0], letter: 'C' }] })],
     ['ended', (state) => ({ ...state, ended: [] })],
+    ['state', inCurrent({ heard: 0 })],
+    ['state', inCurrent({ closings: [{ period: '2026', closed: false }] })],
+    ['state', inCurrent({ token: 'x' })],
+    ['state', (state) => ({ ...state, seal: undefined })],
   ])('a %s of the series that was changed afterwards is named', async (field, what) => {
     const name = newName()
     const { receipts } = openTill(shop, { name, series: { period: 'year', timeZone: 'UTC' } })
@@ -212,6 +224,54 @@ describe('the register', () => {
     await change<State>(name, 'series', ([state]) => what(state!))
     const named = { chain: 'register', at: expect.any(Number), why: 'changed', field }
     expect((await receipts.verify()).broken).toContainEqual(named)
+  })
+
+  test.each([
+    ['letter', "'Z'", { why: 'missing' }],
+    ['place', '9', { why: 'missing' }],
+    ['period', "'2020'", { field: 'period' }],
+    ['number', '7', { field: 'number' }],
+    ['id', "'A-000007'", { field: 'id' }],
+    ['key', 'NULL', { field: 'key' }],
+    ['open', '1', { field: 'open' }],
+    ['record', "json_set(record, '$.state', 'cancelled')", { field: 'state' }],
+  ])('a %s that sqlite3 changed in the file is named', async (column, value, named) => {
+    const folder = mkdtempSync(join(tmpdir(), 'hilo-series-'))
+    const database = new DatabaseSync(join(folder, 'till.db'))
+    onTestFinished(() => {
+      database.close()
+      rmSync(folder, { recursive: true })
+    })
+    const store = sqliteStore({ database: database as unknown as SqliteDatabase })
+    const receipts = consecutive(shop.open({ store }).hilo, 'receipts')
+    await idsOf(receipts, 'a', 'b')
+    await receipts.settle('b', 'confirmed')
+    expect((await receipts.verify()).broken).toEqual([])
+    database.exec(`UPDATE offline_hilo_numbers SET ${column} = ${value} WHERE number = 2`)
+    expect((await receipts.verify()).broken).toContainEqual(expect.objectContaining(named))
+  })
+
+  test('how far the server has heard, where somebody changed it, is named for good', async () => {
+    const name = newName()
+    const { receipts } = openTill(shop, { name })
+    await idsOf(receipts, 'a', 'b')
+    await change<State>(name, 'series', ([state]) => inCurrent({ heard: 0 })(state!))
+    await idsOf(receipts, 'c')
+    expect((await receipts.verify()).broken).toMatchObject([{ why: 'changed', field: 'state' }])
+  })
+
+  test('a state that was deleted is named, and no number is made beside the others', async () => {
+    const name = newName()
+    const { receipts } = openTill(shop, { name })
+    await idsOf(receipts, 'a', 'b')
+    await change<State>(name, 'series', ([state]) => state, true)
+    const after = openTill(shop, { name })
+    const named = { chain: 'register', at: 3, why: 'missing', field: 'state' }
+    expect((await after.receipts.verify()).broken).toEqual([named])
+    await expect(after.receipts.next({ key: 'c' })).rejects.toMatchObject({
+      code: 'storage-failed',
+      message: expect.stringMatching(/lost their state: somebody deleted it.*Export what is left/),
+    })
   })
 
   test.each<[field: string, at: number, other: object]>([

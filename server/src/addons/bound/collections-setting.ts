@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { type BoundCollection, bindingKey, HOOK } from '../../ledger/collections.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
-import { databaseName, inWords } from '../../ledger/options.js'
+import { byName, databaseName, inWords } from '../../ledger/options.js'
 import { counterHooks, type Hook } from './hook/options.js'
 import {
   type Binding,
@@ -50,9 +50,8 @@ const one = z.looseObject(
   'has to be an object, like {"strategy": "efcore", …} or {"upstream": {…}}',
 )
 
-export const collectionsSetting = z
-  .record(databaseName, z.record(z.string().min(1), one))
-  .transform((databases, context): Bindings => {
+export const collectionsSetting = byName(databaseName, byName(z.string().min(1), one)).transform(
+  (databases, context): Bindings => {
     const bindings = new Map<string, Bound>()
     const fail = (path: PropertyKey[], message: string) => {
       context.issues.push({ code: 'custom', path, message, input: databases })
@@ -77,7 +76,8 @@ export const collectionsSetting = z
         else bindings.set(key, toCounter({ database, collection }, counter))
       }
     return bindings
-  })
+  },
+)
 
 function toRaven(key: CollectionKey, { tag = key.collection, ...upstream }: Raven): Bound {
   return {

@@ -5,6 +5,7 @@
 import { LedgerUnavailable, reasonOf } from '../../ledger/errors.js'
 import type { RowStore } from '../../ledger/row-store.js'
 import { type Opening, upgradeSqlite, writeHealth } from '../../sql/schema.js'
+import { refuseLacking } from '../../sql/shape.js'
 import { type Run, runWork, SQLITE, type SqlConnection } from '../../sql/statements.js'
 import { sqlStore } from '../../sql/store.js'
 import type { ObjectStorage } from './cloudflare.js'
@@ -62,6 +63,7 @@ function guard<T>(step: () => T): T {
     return step()
   } catch (error) {
     if (DISK.test(reasonOf(error))) unavailable(error)
+    refuseLacking(error)
     throw error
   }
 }

@@ -3,13 +3,16 @@
  * the connection to it, count as unavailable. A mistake in this program does not.
  */
 import pg from 'pg'
-import { LedgerUnavailable, RowLocked, reasonOf } from '../../ledger/errors.js'
+import { LedgerTablesChanged, LedgerUnavailable, RowLocked, reasonOf } from '../../ledger/errors.js'
 
 /**
  * Classes of SQLSTATE that speak of the database's state, not of our statements: connection,
  * rollback, resources, operator, system; a lock, read-only, a right that the role has not.
  */
 const UNAVAILABLE = /^(08|40|53|55P03|57|58|25006|42501|XX)/
+
+/** A table, a column, a schema or a unique key is not there. */
+const LACKING = /^(42P01|42703|3F000|42P10)$/
 
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK_DETECTED = '40P01'
@@ -35,6 +38,13 @@ export function connectionFailure(error: unknown): unknown {
   const isMistake = error instanceof TypeError || error instanceof RangeError
   if (error instanceof pg.DatabaseError || error instanceof LedgerUnavailable || isMistake)
     return error
+  const { syscall } = error as NodeJS.ErrnoException
+  if (syscall === 'open')
+    return new LedgerUnavailable(
+      `${reasonOf(error)}. Correct sslrootcert, sslcert or sslkey in the database's address, or ` +
+        'put the file there.',
+      { cause: error },
+    )
   const what = `The database cannot be reached, or does not answer: ${reasonOf(error)}.`
   const advice = 'Check that PostgreSQL runs, and its address (DATABASE_URL).'
   return new LedgerUnavailable(`${what} ${advice}`, { cause: error })
@@ -43,6 +53,12 @@ export function connectionFailure(error: unknown): unknown {
 /** The error of a failed transaction, for the callers of the pool. */
 export const transactionFailure = (error: unknown): unknown =>
   error instanceof pg.DatabaseError && UNAVAILABLE.test(error.code!) ? unavailable(error) : error
+
+/** The error of a failed statement about the ledger's own tables. */
+export const ledgerFailure = (error: unknown): unknown =>
+  error instanceof pg.DatabaseError && LACKING.test(error.code!)
+    ? new LedgerTablesChanged(reasonOf(error), { cause: error })
+    : error
 
 function unavailable(cause: unknown): LedgerUnavailable {
   const Failure = codeOf(cause) === LOCK_NOT_AVAILABLE ? RowLocked : LedgerUnavailable

@@ -100,13 +100,16 @@ export function openPool(databaseUrl: string): PostgresPool {
 
   const sessions = new WeakMap<pg.PoolClient, Session>()
 
-  async function attempt<T>(step: TransactionStep<T>, waits: Waits): Promise<T> {
-    const client = await pool.connect().catch((error: unknown) => {
+  async function connect(): Promise<pg.PoolClient> {
+    try {
+      return await pool.connect()
+    } catch (error) {
       throw connectionFailure(error)
-    })
-    // A failure between two queries is reported by the next one.
-    const ignore = () => {}
-    client.on('error', ignore)
+    }
+  }
+
+  async function attempt<T>(step: TransactionStep<T>, waits: Waits): Promise<T> {
+    const client = await connect()
     const session = sessions.get(client) ?? new Session(client)
     sessions.set(client, session)
     let isSound = false
@@ -118,7 +121,6 @@ export function openPool(databaseUrl: string): PostgresPool {
       isSound = !isOfItsServer(error) && (await session.rollback())
       throw error
     } finally {
-      client.off('error', ignore)
       client.release(!isSound)
     }
   }
@@ -151,6 +153,9 @@ export function openPool(databaseUrl: string): PostgresPool {
 class Client extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config)
+    // A failure between two queries is reported by the next one. Without a listener it would end
+    // the process, also in the moment in which the pool gives the client away.
+    this.on('error', () => {})
     this.connection.once('error', () => this.connection.stream.destroy())
   }
 }

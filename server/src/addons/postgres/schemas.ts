@@ -4,7 +4,7 @@
  * from then on each statement names the schema that was found.
  */
 import type { Query, Schemas } from '../../ledger/counter-port.js'
-import { LEDGER_TABLES } from '../../sql/schema.js'
+import { LEDGER_TABLES } from '../../sql/shape.js'
 import type { Naming } from '../../sql/tables.js'
 import type { PostgresPool } from './pool.js'
 

@@ -11,6 +11,7 @@ import { HEALTH_KEY, type Opening } from '../../sql/schema.js'
 import type { Dialect, SqlConnection, Work } from '../../sql/statements.js'
 import { sqlStore } from '../../sql/store.js'
 import type { Naming } from '../../sql/tables.js'
+import { ledgerFailure } from './failures.js'
 import { placeOf } from './place.js'
 import { openPool, type PostgresPool, SHORT_LOCK_TIMEOUT, type Write } from './pool.js'
 import { namingIn } from './schemas.js'
@@ -70,6 +71,10 @@ async function timelineOf(pool: PostgresPool): Promise<string> {
   }
 }
 
+const failed = (error: unknown): never => {
+  throw ledgerFailure(error)
+}
+
 /** @param schema of the ledger, as SQL has it */
 export function connectionTo(
   pool: PostgresPool,
@@ -98,18 +103,22 @@ export function connectionTo(
   return {
     dialect: { ...POSTGRES, ...namingIn(schema), timeline },
     transaction: (work) =>
-      pool.transaction(
-        (query, write) => run(work, query, write),
-        work.hasShortLockTimeout ? SHORT_LOCK_TIMEOUT : undefined,
-      ),
-    read: ({ text, parameters }) => pool.query(text, [...parameters]),
+      pool
+        .transaction(
+          (query, write) => run(work, query, write),
+          work.hasShortLockTimeout ? SHORT_LOCK_TIMEOUT : undefined,
+        )
+        .catch(failed),
+    read: ({ text, parameters }) => pool.query<unknown>(text, [...parameters]).catch(failed),
     connections: () => pool.connections(),
     ping: (work) =>
-      pool.transaction(async (query, write) => {
-        await run(work, query, write)
-        write(addHealth(schema))
-        write(changeHealth(schema), [new Date().toISOString()])
-      }),
+      pool
+        .transaction(async (query, write) => {
+          await run(work, query, write)
+          write(addHealth(schema))
+          write(changeHealth(schema), [new Date().toISOString()])
+        })
+        .catch(failed),
     close: () => pool.close(),
   }
 }

@@ -2,7 +2,7 @@
  * Makes a PostgreSQL database's ledger tables, or brings them up to date, also if several processes
  * start at once. Refuses a standby, and a database that cannot store every name.
  */
-import { isThere, type Query, type Schemas } from '../../ledger/counter-port.js'
+import type { Query, Schemas } from '../../ledger/counter-port.js'
 import { LedgerUnavailable, RowLocked } from '../../ledger/errors.js'
 import { NAME, putSetting } from '../../sql/meta.js'
 import {
@@ -17,6 +17,8 @@ import {
   stepsFrom,
   versionOf,
 } from '../../sql/schema.js'
+import { type FoundTable, refuseChanged, versionIn } from '../../sql/shape.js'
+import { META } from '../../sql/tables.js'
 import { lockCreation } from './place.js'
 import type { PostgresPool, Waits } from './pool.js'
 import {
@@ -27,6 +29,7 @@ import {
   schemaForNew,
   schemasWith,
 } from './schemas.js'
+import { tablesIn } from './shape.js'
 
 /**
  * While an upgrade waits for a table, claims wait behind it: it gives up before they do. So it does
@@ -76,10 +79,9 @@ async function findNewest(
   const found = await findLedger(query)
   if (found === undefined) return undefined
   const schemas = schemasWith(found, path)
-  const meta = await readMeta(query, schemas.ledger)
-  if (meta === undefined) return undefined
-  const version = Number(meta.get('version') ?? 0)
-  if (isOlder(version, opening.schema)) return undefined
+  const { version, tables, meta } = await readState(query, schemas.ledger)
+  if (version === undefined || isOlder(version, opening.schema)) return undefined
+  refuseChanged(tables)
   return { ...identityIn(version, meta, opening), schemas }
 }
 
@@ -115,33 +117,42 @@ async function upgrade(
   if (found === undefined) refuseMissing(found, place, create)
   const schemas = schemasWith(found ?? schemaForNew(path), path)
   const { ledger } = schemas
-  const before = await readMeta(query, ledger)
-  if (before === undefined) {
-    // A role that may not make tables hears the same.
-    refuseMissing(before, place, create)
-    await query(metaTable(ledger))
-  }
-  const meta = before ?? new Map<string, string>()
-  const stored = meta.get('version')
+  const { version: stored, meta } = await readState(query, ledger)
+  // A role that may not make tables hears the same.
   refuseMissing(stored, place, create)
-  const version = Number(stored ?? 0)
+  const version = stored ?? 0
   const newest = { ...identityIn(version, meta, opening), schemas }
-  if (!isOlder(version, schema)) return newest
-  if (version > 0) await lockTables(query, ledger)
-  for (const statement of stepsFrom(version, namingIn(ledger), schema)) await query(statement)
+  if (isOlder(version, schema)) {
+    if (version > 0) await lockTables(query, ledger)
+    else await query(metaTable(ledger))
+    for (const statement of stepsFrom(version, namingIn(ledger), schema)) await query(statement)
+  }
+  refuseChanged(await tablesIn(query, ledger))
   await query(putSetting(ledger), ['version', String(versionOf(schema))])
   await query(putSetting(ledger), ['secret', newest.secrets.kept])
   await query(putSetting(ledger), [NAME, newest.name])
   return newest
 }
 
-/** Undefined where the table is missing. */
-async function readMeta(query: Query, ledger: string): Promise<Map<string, string> | undefined> {
-  if (!(await isThere(query, `${ledger}.hilo_meta`))) return undefined
-  const rows = await query<{ key: string; value: string }>(
-    `SELECT key, value FROM ${ledger}.hilo_meta WHERE key IN ('version', 'secret', '${NAME}')`,
-  )
-  return new Map(rows.map(({ key, value }) => [key, value]))
+interface State {
+  /** Undefined: there is no ledger. */
+  version: number | undefined
+  tables: readonly FoundTable[]
+  /** Its settings. */
+  meta: ReadonlyMap<string, string>
+}
+
+/** @throws LedgerTablesChanged where the version of tables is lost */
+async function readState(query: Query, ledger: string): Promise<State> {
+  const tables = await tablesIn(query, ledger)
+  const rows = tables.some(({ name }) => name === META.name)
+    ? await query<{ key: string; value: string }>(
+        `SELECT key, value FROM ${ledger}.hilo_meta WHERE key IN ('version', 'secret', '${NAME}')`,
+      )
+    : []
+  const meta = new Map(rows.map(({ key, value }) => [key, value]))
+  const isEmpty = tables.every(({ name }) => name === META.name)
+  return { version: versionIn(meta.get('version'), isEmpty), tables, meta }
 }
 
 /** @throws LedgerUnavailable when the database cannot be written to */
@@ -174,6 +185,5 @@ async function lockTables(query: Query, ledger: string): Promise<void> {
 export async function readPostgresVersion(pool: PostgresPool): Promise<number | undefined> {
   const { ledger } = await findSchemas(pool)
   if (ledger === undefined) return undefined
-  const meta = await pool.transaction((query) => readMeta(query, ledger))
-  return meta && Number(meta.get('version') ?? 0)
+  return (await pool.transaction((query) => readState(query, ledger))).version
 }

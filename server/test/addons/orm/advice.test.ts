@@ -6,6 +6,7 @@ import { openLedger } from '../../../src/index.js'
 import { grantOf, newId } from '../../ledger-bench.js'
 import { newDatabase } from '../../postgres.js'
 import { runSql } from '../../postgres-cluster.js'
+import { proveBeside } from './proving.js'
 
 const KEY = { database: 'Shop', collection: 'orders' }
 const MARTEN: CounterOptions = {
@@ -15,6 +16,13 @@ const MARTEN: CounterOptions = {
   maxId: 'int4',
   ids: 'orders.id',
   proved: false,
+}
+const EFCORE: CounterOptions = {
+  strategy: 'efcore',
+  sequence: 'seq',
+  blockSize: 10,
+  maxId: 'int4',
+  ids: false,
 }
 const MT_HILO = 'CREATE TABLE mt_hilo (entity_name text PRIMARY KEY, hi_value bigint);'
 const ORDERS = `CREATE TABLE orders (id bigint PRIMARY KEY);
@@ -68,6 +76,41 @@ test('--first begins above what was granted here before, too', async () => {
   expect(await claim(true)).toMatchObject({ low: 101, high: 110 })
 })
 
+test('where rows came from elsewhere and the row is missing, adopt is the way', async () => {
+  const { options, claim, sql } = await shop({ ...MARTEN, proved: undefined }, MT_HILO + ORDERS)
+  const wayOut = 'Else stop the back end, and run offline-hilo-server adopt Shop orders --apply.'
+  await expect(check(options)).rejects.toThrow(wayOut)
+  await expect(claim(true)).rejects.toThrow('check --prove Shop/orders')
+  const backEnd = () =>
+    sql(`WITH taken AS (UPDATE mt_hilo SET hi_value = hi_value + 1 RETURNING hi_value)
+      INSERT INTO orders SELECT hi_value * 10 + 1 FROM taken`)
+  await expect(proveBeside(options, backEnd)).rejects.toThrow(wayOut)
+  await adopt(options, { ...KEY, isApplied: true })
+  await proveBeside(options, backEnd)
+  expect((await claim(false)).low).toBeGreaterThan(40)
+})
+
+test.each([
+  ['rows from elsewhere', ORDERS, 12],
+  ['a counter that was set back', '', 20],
+])(
+  'where the ORM takes two values at first, and there are %s: adopt is the way',
+  async (_, rows, top) => {
+    const { options, claim, sql } = await shop(
+      { ...EFCORE, strategy: 'nhibernate-pooled', ids: 'orders.id', proved: false },
+      `CREATE SEQUENCE seq INCREMENT 10; ${rows || 'CREATE TABLE orders (id int PRIMARY KEY)'}`,
+    )
+    if (!rows) {
+      await sql("SELECT setval('seq', 11)")
+      await claim(false)
+      await sql("SELECT setval('seq', 1, false)")
+    }
+    await expect(check(options)).rejects.toThrow('adopt Shop orders --apply')
+    await adopt(options, { ...KEY, isApplied: true })
+    expect((await claim(false)).low).toBe(top + 1)
+  },
+)
+
 test('--first where the id column has no room above the highest id: it makes no row', async () => {
   const { claim, sql } = await shop({ ...MARTEN, maxId: 15 }, MT_HILO + ORDERS)
   await expect(claim(true)).rejects.toThrow('No block is left above 12: the id column ends at 15')
@@ -75,13 +118,6 @@ test('--first where the id column has no room above the highest id: it makes no 
 })
 
 test('a sequence whose increment is the fault is named as the fault', async () => {
-  const EFCORE: CounterOptions = {
-    strategy: 'efcore',
-    sequence: 'seq',
-    blockSize: 10,
-    maxId: 'int4',
-    ids: false,
-  }
   const { options, claim, sql } = await shop(EFCORE, 'CREATE SEQUENCE seq')
   await expect(check(options)).rejects.toThrow(
     'Sequence public.seq moves by 1, but efcore with blockSize 10 needs it to move by 10: blocks ' +
@@ -93,4 +129,56 @@ test('a sequence whose increment is the fault is named as the fault', async () =
   )
   await sql('ALTER SEQUENCE public.seq INCREMENT BY 10')
   expect(await claim(false)).toMatchObject({ low: 1, high: 10 })
+})
+
+test('each advice to a role with no rights leads on, to a server that grants', async () => {
+  const settings = {
+    ...EFCORE,
+    sequence: 'sales.seq',
+    ids: 'sales.orders.id',
+    proved: false,
+  } as const
+  const { options, sql } = await shop(
+    settings,
+    `CREATE SCHEMA sales; CREATE SEQUENCE sales.seq INCREMENT 10;
+     CREATE TABLE sales.orders (id bigint PRIMARY KEY); INSERT INTO sales.orders VALUES (12);
+     DROP ROLE IF EXISTS hilo_advised; CREATE ROLE hilo_advised LOGIN;
+     GRANT CREATE ON SCHEMA public TO hilo_advised`,
+  )
+  cleanups.push(() => sql('DROP OWNED BY hilo_advised; DROP ROLE hilo_advised'))
+  const url = new URL(options.databaseUrl)
+  url.username = 'hilo_advised'
+  const asRole = { ...options, databaseUrl: url.href }
+  await expect(check(asRole)).rejects.toThrow('needs USAGE on the schema, SELECT on each table')
+  await sql('GRANT USAGE ON SCHEMA sales TO hilo_advised')
+  const refused: Error = await check(asRole).catch((error) => error)
+  await sql(/GRANT USAGE, SELECT .*"/.exec(refused.message)![0])
+  await expect(check(asRole)).rejects.toThrow('permission denied for table orders')
+  await sql('GRANT SELECT ON sales.orders TO hilo_advised')
+  await expect(check(asRole)).rejects.toThrow('adopt Shop orders --apply')
+  await expect(adopt(asRole, { ...KEY, isApplied: true })).rejects.toThrow(
+    'only its owner can set it safely; role hilo_advised is not its owner',
+  )
+  await sql(await adopt(asRole, { ...KEY, isApplied: false }))
+  const ledger = await openLedger({ ...asRole, create: true })
+  cleanups.push(() => ledger.close())
+  const wish = { ...KEY, id: newId(), count: 10, lastMax: 0, serverTag: 'A', at: 0 }
+  expect(grantOf((await ledger.claim([wish]))[0]!)).toMatchObject({ low: 13, high: 22 })
+})
+
+test('a plain sequence that goes down is led to one that goes up, above all', async () => {
+  const { options, claim, sql } = await shop(
+    { strategy: 'sequence', sequence: 'seq', maxId: 'int4', ids: 'orders.id', proved: false },
+    `CREATE SEQUENCE seq AS integer INCREMENT -1; ${ORDERS}`,
+  )
+  const advice = async () => {
+    const refused: Error = await check(options).catch((error) => error)
+    await sql(/ALTER SEQUENCE [^;]+?(?=[;.]( |$))/.exec(refused.message)![0])
+    return refused.message
+  }
+  expect(await advice()).toContain('correct strategy here, and leave the sequence as it is')
+  expect(await advice()).toContain('public.seq ends at -1, before the ids reach maxId')
+  await expect(check(options)).rejects.toThrow('offline-hilo-server adopt Shop orders --apply')
+  await adopt(options, { ...KEY, isApplied: true })
+  expect(await claim(false)).toMatchObject({ low: 13, high: 22 })
 })

@@ -360,6 +360,16 @@ describe('numbers that must not be granted', () => {
     expect((await take({ count: 10 })).low).toBeGreaterThan(10_000)
   })
 
+  test('a follow that is refused moves no counter', async () => {
+    const { ledger, take, nextval } = await open()
+    await take({ count: 10 })
+    const following = { database: KEY.database, name: 'n48vsc7eav4j6vey', above: 100 }
+    await ledger.follow(following)
+    expect(await nextval()).toBe(111)
+    await expect(ledger.follow(following)).rejects.toThrow('Nothing was changed')
+    expect(await nextval()).toBe(121)
+  })
+
   test('a floor far above a sequence is one step for its owner, an error for others', async () => {
     const { ledger, take, nextval, databaseUrl, sql } = await open()
     await ledger.raiseFloor({ ...KEY, floor: 10 ** 12 })

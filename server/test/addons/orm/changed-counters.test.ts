@@ -1,4 +1,5 @@
 /** What somebody changes while the server runs is found out by the next claim, and named. */
+import pg from 'pg'
 import { afterEach, expect, test } from 'vitest'
 import type { CounterOptions } from '../../../src/addons/bound/orm/counter-options.js'
 import { CounterUnusable, type Ledger, openLedger } from '../../../src/index.js'
@@ -24,7 +25,9 @@ const TABLE: CounterOptions = {
   ids: 'orders.id',
 }
 const SCHEMA = `CREATE SEQUENCE seq INCREMENT 10; CREATE TABLE orders (id bigint PRIMARY KEY);
-  CREATE TABLE hi (next bigint); INSERT INTO hi VALUES (1)`
+  CREATE TABLE hi (next bigint); INSERT INTO hi VALUES (1);
+  CREATE SCHEMA sales CREATE SEQUENCE seq INCREMENT 10;
+  CREATE SCHEMA other CREATE SEQUENCE seq INCREMENT 10 CACHE 5`
 const held = (when: string, body: string) =>
   `CREATE FUNCTION held() RETURNS trigger AS $$ BEGIN ${body}; RETURN NEW; END $$
    LANGUAGE plpgsql; CREATE TRIGGER held ${when} UPDATE ON hi FOR EACH ROW EXECUTE FUNCTION held()`
@@ -43,6 +46,7 @@ async function open(settings: CounterOptions) {
     collections: { Shop: { orders: settings } },
   })
   return {
+    databaseUrl,
     sql: async (text: string) => (await runSql(databaseUrl, text)).rows,
     claim: async () => span(grantOf((await ledger.claim([{ ...WISH, id: newId() }]))[0]!)),
   }
@@ -61,7 +65,7 @@ test.each<[what: string, settings: CounterOptions, change: string, message: stri
     'a table without the index',
     SEQUENCE,
     'ALTER TABLE orders DROP CONSTRAINT orders_pkey',
-    'public.orders.id has no index',
+    'public.orders.id has no index that begins with it',
   ],
   [
     'a column of texts',
@@ -78,6 +82,18 @@ test.each<[what: string, settings: CounterOptions, change: string, message: stri
   ['no sequence', SEQUENCE, 'DROP SEQUENCE seq', 'There is no sequence public.seq any more'],
   ['CACHE', SEQUENCE, 'ALTER SEQUENCE seq CACHE 5', 'Sequence public.seq has CACHE 5'],
   ['CYCLE', SEQUENCE, 'ALTER SEQUENCE seq CYCLE', 'Sequence public.seq is CYCLE'],
+  [
+    'UNLOGGED',
+    SEQUENCE,
+    'ALTER SEQUENCE seq SET UNLOGGED',
+    'Sequence public.seq is UNLOGGED: a crash sets it back',
+  ],
+  [
+    'another schema of this name, as old as the one before',
+    { ...SEQUENCE, sequence: 'sales.seq' },
+    'ALTER SCHEMA sales RENAME TO old; ALTER SCHEMA other RENAME TO sales',
+    'Sequence sales.seq has CACHE 5',
+  ],
   ['an increment', SEQUENCE, 'ALTER SEQUENCE seq INCREMENT 20', 'Sequence public.seq moves by 20'],
   [
     'a sequence that was set back',
@@ -124,6 +140,31 @@ test.each<[what: string, settings: CounterOptions, change: string, message: stri
     const refused: Error = await claim().catch((error) => error)
     expect(refused).toBeInstanceOf(CounterUnusable)
     expect(refused.message).toContain(message)
+  }
+})
+
+test('an increment that changes while a claim waits: nothing is granted', async () => {
+  const { claim, sql, databaseUrl } = await open(SEQUENCE)
+  await claim()
+  await sql("SELECT nextval('seq')")
+  const operator = new pg.Client(databaseUrl)
+  await operator.connect()
+  try {
+    await operator.query('BEGIN; ALTER SEQUENCE seq INCREMENT 1')
+    const refused = expect(claim()).rejects.toThrow('sequence public.seq was altered while')
+    await expect
+      .poll(() =>
+        sql(
+          `SELECT count(*)::int AS waiting FROM pg_stat_activity
+           WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        ),
+      )
+      .toEqual([{ waiting: 1 }])
+    await operator.query('COMMIT')
+    await refused
+    await expect(claim()).rejects.toThrow('Sequence public.seq moves by 1')
+  } finally {
+    await operator.end()
   }
 })
 

@@ -228,8 +228,10 @@ const REFUSED: [
       'has rows for ' +
       "entity_name = 'Line'; entity_name = 'Order'. Set entity to the key that Marten uses: the " +
       "document's .NET type, as in Order. Another key would be a second counter, with the same " +
-      'ids. If Marten has made no id yet, let it make one; or start once with --first, which ' +
-      'makes the row under exactly this key, above the highest id.',
+      'ids. If Marten has made no id yet, and its tables are empty, let it make one, or start ' +
+      'once with --first. Else stop the back end, and run offline-hilo-server adopt Shop Orders ' +
+      '--from <table>.<column> --apply. Both make the row under exactly this key, above the ' +
+      'highest id.',
   ],
   [
     'a key that is not there, in an empty table',

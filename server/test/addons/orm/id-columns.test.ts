@@ -23,6 +23,10 @@ const BINDING: CounterOptions = {
 /** The back end has made 30 ids, and does not know that it takes the next ones by hand. */
 const SEQUENCE = 'CREATE SEQUENCE order_seq INCREMENT 10'
 const ROWS = 'INSERT INTO orders SELECT generate_series(1, 30)'
+const UNINDEXED =
+  'public.orders.id has no index that begins with it and has all rows of public.orders, so each ' +
+  'claim would read them all. Name the column of the primary key, or: CREATE INDEX ON ' +
+  'public.orders ("id").'
 const ORDERS = `${SEQUENCE}; CREATE TABLE orders (id bigint PRIMARY KEY); ${ROWS}`
 const AT_31 = "SELECT setval('order_seq', 31, false)"
 const WISH = {
@@ -94,20 +98,33 @@ describe('a column that cannot say which ids are in use is refused', () => {
       'public.orders.id is smallint and ends at 32767, before maxId 2147483647: no record could ' +
         'be stored with an id above. Set maxId to 32767',
     ],
-    [
-      'without an index',
-      'CREATE TABLE orders (id bigint)',
-      'public.orders.id has no index, so each claim would read all rows of public.orders',
-    ],
+    ['without an index', 'CREATE TABLE orders (id bigint)', UNINDEXED],
     [
       'with an index of some rows',
       'CREATE TABLE orders (id bigint); CREATE INDEX ON orders (id) WHERE id < 100',
-      'has no index',
+      UNINDEXED,
+    ],
+    [
+      'with an index of what is reckoned from it',
+      'CREATE TABLE orders (id bigint); CREATE INDEX ON orders ((id + 0))',
+      UNINDEXED,
     ],
     [
       'with an index that has no order',
       'CREATE TABLE orders (id bigint); CREATE INDEX ON orders USING hash (id)',
-      'has no index',
+      UNINDEXED,
+    ],
+    [
+      'with an index that is not in a table which inherits from it',
+      'CREATE TABLE orders (id bigint PRIMARY KEY); CREATE TABLE "Old" () INHERITS (orders)',
+      'has no index that begins with it and has all rows of public."Old", so each claim',
+    ],
+    [
+      'of one partition of several',
+      `CREATE TABLE every_order (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+       CREATE TABLE orders PARTITION OF every_order FOR VALUES FROM (0) TO (100)`,
+      'public.orders is a partition, and the ids of the others are in use, too. Name ' +
+        'public.every_order.id',
     ],
     [
       'with an index that begins with another column',
@@ -154,6 +171,36 @@ test.each([
   expect(await claim(await open(databaseUrl))).toEqual([31, 40])
 })
 
+test('a table that inherits from the one that is named is asked, too', async () => {
+  const databaseUrl = await newDatabase()
+  await runSql(
+    databaseUrl,
+    `${ORDERS}; CREATE TABLE old (PRIMARY KEY (id)) INHERITS (orders);
+     INSERT INTO old VALUES (39); ${AT_31}`,
+  )
+  await expect(open(databaseUrl)).rejects.toThrow('The highest id in public.orders.id is 39.')
+  await runSql(databaseUrl, `DELETE FROM orders WHERE id = 39; INSERT INTO old VALUES (25)`)
+  const ledger = await open(databaseUrl)
+  await runSql(databaseUrl, 'INSERT INTO old VALUES (35)')
+  expect(await claim(ledger)).toEqual([41, 50])
+})
+
+test('a partition that is detached hides its ids, and none comes again', async () => {
+  const databaseUrl = await newDatabase()
+  await runSql(
+    databaseUrl,
+    `${SEQUENCE}; CREATE TABLE orders (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+     CREATE TABLE low PARTITION OF orders FOR VALUES FROM (0) TO (35);
+     CREATE TABLE high PARTITION OF orders FOR VALUES FROM (35) TO (1000); ${ROWS}; ${AT_31}`,
+  )
+  const ledger = await open(databaseUrl)
+  expect(await claim(ledger)).toEqual([31, 40])
+  await runSql(databaseUrl, 'ALTER TABLE orders DETACH PARTITION low')
+  expect(await claim(ledger)).toEqual([41, 50])
+  await runSql(databaseUrl, "SELECT setval('order_seq', 1, false)")
+  await expect(claim(ledger)).rejects.toThrow('it went backwards')
+})
+
 describe('where rows are hidden by row level security', () => {
   const SECURED = 'ALTER TABLE orders ENABLE ROW LEVEL SECURITY'
 
@@ -189,7 +236,7 @@ test('a right that goes away while the server runs stops the grants, and is name
   expect(await claim(ledger)).toEqual([31, 40])
   await runSql(databaseUrl, 'REVOKE SELECT ON orders FROM hilo_ids_role')
   await expect(claim(ledger)).rejects.toThrow(
-    "permission denied for table orders. This server's role needs SELECT",
+    "permission denied for table orders. This server's role needs USAGE",
   )
 })
 

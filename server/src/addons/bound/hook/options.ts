@@ -1,7 +1,7 @@
 /** The setting `counters`: an app's own functions for a counter of its own, checked. */
 import { z } from 'zod'
 import type { CollectionKey } from '../../../ledger/ledger.js'
-import { type Checks, databaseName } from '../../../ledger/options.js'
+import { byName, type Checks, databaseName } from '../../../ledger/options.js'
 
 /**
  * The meaning of the number that `nextHi` gives. `block`: the block's place, as in the textbook.
@@ -72,6 +72,6 @@ const hook = z.strictObject(
   { error: (issue) => (issue.code === 'invalid_type' ? FORM : undefined) },
 )
 
-export const counterHooks = z.record(databaseName, z.record(z.string().min(1), hook))
+export const counterHooks = byName(databaseName, byName(z.string().min(1), hook))
 
 export type Hook = z.output<typeof hook>

@@ -47,23 +47,23 @@ export async function shapeProblems(
 
 function positionProblems(binding: Counter, next: bigint, highWater: number): string[] {
   const { blocks, first, system, fetchesTwice } = binding
-  if (fetchesTwice && next < first! + 2n * blocks.step)
-    return [
-      `${nameOf(binding)} gives ${next} next, so ${system} has not made its first ids yet. It ` +
-        'fetches two values for them, and uses all ids between the two, also those of a value ' +
-        'that this server was given in between. Let the back end make one id, then start again.',
-    ]
   if (next < 0n)
     return [
       `${nameOf(binding)} gives ${next} next, and no id is below 1. Somebody set it back: raise ` +
-        'it above every id in use: offline-hilo-server adopt.',
+        `it above every id in use: ${adoptCommand(binding)}.`,
     ]
   if (highWater > 0 && (idsOf(blocks, next)?.low ?? 0n) <= highWater)
     return [
       `${nameOf(binding)} gives ${next} next, whose ids are not above ${highWater}, and up to ` +
         'there ids were granted here. ' +
-        'Find out what set it back and stop that. If the collection counted by itself before, ' +
-        'raise the counter: offline-hilo-server adopt.',
+        'Find out what set it back and stop that. Then, or if the collection counted by itself ' +
+        `before, raise the counter: ${adoptCommand(binding)}.`,
+    ]
+  if (fetchesTwice && next < first! + 2n * blocks.step)
+    return [
+      `${nameOf(binding)} gives ${next} next, so ${system} has not made its first ids yet. It ` +
+        'fetches two values for them, and uses all ids between the two, also those of a value ' +
+        'that this server was given in between. Let the back end make one id, then start again.',
     ]
   return []
 }

@@ -142,11 +142,26 @@ export function raiseStatement({ location, blocks: { step } }: Counter, value: b
   )
 }
 
-/** Locks the sequence until the transaction ends. Only its owner may do that. */
+/**
+ * Locks the sequence until the transaction ends.
+ * @throws CounterUnusable when this role is not its owner
+ */
 export async function lockSequence(
   query: Query,
   { sequence }: SequenceLocation<Relation>,
 ): Promise<void> {
+  const [role] = await query<{ owns: boolean; name: string }>(
+    `SELECT pg_catalog.pg_has_role(relowner, 'USAGE') AS owns, current_user AS name
+     FROM pg_catalog.pg_class WHERE oid = $1::pg_catalog.regclass`,
+    [sequence],
+  )
+  if (!role!.owns)
+    throw new CounterUnusable(
+      `Sequence ${sequence} is to be set, and only its owner can set it safely; role ` +
+        `${role!.name} is not its owner. Nothing was changed. Run the command with a ` +
+        '--database-url of the owner. Or let the owner run the statement that ' +
+        'offline-hilo-server adopt prints without --apply.',
+    )
   // The checks ask for NO CYCLE anyway. This statement also keeps nextval waiting, which no other
   // lock on a sequence does.
   await query(`ALTER SEQUENCE ${sequence} NO CYCLE`)
@@ -183,17 +198,6 @@ async function setSequence(
   step: bigint,
   value: bigint,
 ): Promise<void> {
-  const [role] = await query<{ owns: boolean; name: string }>(
-    `SELECT pg_catalog.pg_has_role(relowner, 'USAGE') AS owns, current_user AS name
-     FROM pg_catalog.pg_class WHERE oid = $1::pg_catalog.regclass`,
-    [location.sequence],
-  )
-  if (!role!.owns)
-    throw new CounterUnusable(
-      `sequence ${location.sequence} is more than ${MAX_STEPS} takes below ${value}, and only ` +
-        `its owner can set it safely; role ${role!.name} is not its owner. ` +
-        'Run the command with a --database-url of the owner.',
-    )
   await lockSequence(query, location)
   await query(
     `SELECT pg_catalog.setval($1, greatest($2::bigint, ${nextOf(step)}), false) FROM ` +

@@ -23,7 +23,10 @@ interface Facts {
   kind: string
   /** Of a domain: what it is based on. Null: there is no such column. */
   type: string | null
-  isIndexed: boolean
+  /** Of a partition: the table that has all of them. */
+  whole: Relation | null
+  /** The table itself, or one that inherits from it: it has no index that finds an id. */
+  unindexed: Relation | null
 }
 
 /** What is wrong with the columns of a binding. */
@@ -34,18 +37,18 @@ export async function columnProblems(query: Query, { ids, maxId }: Counter): Pro
     const wrong = unreadable(column, facts)
     problems.push(...wrong)
     if (wrong.length > 0) continue
-    const { table, column: id } = column
-    const { type, kind, isIndexed } = facts!
+    const { type, unindexed } = facts!
     const end = TYPE_MAX[type!]
     if (end !== undefined && end < maxId)
       problems.push(
         `${nameOfColumn(column)} is ${type} and ends at ${end}, before maxId ${maxId}: no record ` +
           `could be stored with an id above. Set maxId to ${end}, or make the column a bigint.`,
       )
-    if (!isIndexed && kind !== 'f')
+    if (unindexed !== null)
       problems.push(
-        `${nameOfColumn(column)} has no index, so each claim would read all rows of ${table}. ` +
-          `Name the column of the primary key, or: CREATE INDEX ON ${table} (${quoted(id)}).`,
+        `${nameOfColumn(column)} has no index that begins with it and has all rows of ` +
+          `${unindexed}, so each claim would read them all. Name the column of the primary key, ` +
+          `or: CREATE INDEX ON ${unindexed} (${quoted(column.column)}).`,
       )
   }
   return problems
@@ -60,12 +63,18 @@ export const unreadableProblems = async (
 function unreadable(column: IdColumn<Relation>, facts: Facts | undefined): string[] {
   const name = nameOfColumn(column)
   if (!facts) return [wrongText('table', column.table, false)]
-  const { kind, type } = facts
+  const { kind, type, whole } = facts
   // guard: H20 a view is not asked which ids are in use
   if (!TABLES.includes(kind))
     return [
       `${column.table} is no table. A view may leave out rows, and their ids are in use, too. ` +
         `Name the table that has the ids, in place of ${name}.`,
+    ]
+  // guard: H20 one partition is not asked which ids are in use
+  if (whole !== null)
+    return [
+      `${column.table} is a partition, and the ids of the others are in use, too. Name ` +
+        `${nameOfColumn({ table: whole, column: column.column })} in place of ${name}.`,
     ]
   if (type === null)
     return [
@@ -82,14 +91,25 @@ function unreadable(column: IdColumn<Relation>, facts: Facts | undefined): strin
 /** None: there is no such table. */
 const factsOf = (query: Query, { table, column }: IdColumn<Relation>): Promise<Facts[]> =>
   query<Facts>(
-    `SELECT c.relkind AS kind,
+    `WITH RECURSIVE tree (id) AS (
+       SELECT pg_catalog.to_regclass($1)::oid
+       UNION SELECT inhrelid FROM pg_catalog.pg_inherits JOIN tree ON inhparent = id
+     ), named AS (
+       SELECT c.oid AS id, pg_catalog.format('%I.%I', n.nspname, c.relname) AS name, c.relkind
+       FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+     )
+     SELECT c.relkind AS kind,
        pg_catalog.format_type(CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END, NULL)
          AS type,
-       EXISTS (SELECT FROM pg_catalog.pg_index i
-         JOIN pg_catalog.pg_class ic ON ic.oid = i.indexrelid
-         JOIN pg_catalog.pg_am m ON m.oid = ic.relam AND m.amname = 'btree'
-         WHERE i.indrelid = c.oid AND i.indkey[0] = a.attnum AND i.indisvalid
-           AND i.indpred IS NULL) AS "isIndexed"
+       CASE WHEN c.relispartition
+         THEN (SELECT name FROM named WHERE id = pg_catalog.pg_partition_root(c.oid)) END AS whole,
+       (SELECT name FROM tree JOIN named USING (id)
+         WHERE relkind <> 'f' AND NOT EXISTS (SELECT FROM pg_catalog.pg_index i
+           JOIN pg_catalog.pg_class ic ON ic.oid = i.indexrelid
+           JOIN pg_catalog.pg_am m ON m.oid = ic.relam AND m.amname = 'btree'
+           JOIN pg_catalog.pg_attribute ia ON ia.attrelid = id AND ia.attname = $2
+           WHERE i.indrelid = id AND i.indkey[0] = ia.attnum AND i.indisvalid
+             AND i.indpred IS NULL) ORDER BY id LIMIT 1) AS unindexed
      FROM pg_catalog.pg_class c
        LEFT JOIN pg_catalog.pg_attribute a
        ON a.attrelid = c.oid AND a.attname = $2 AND a.attnum > 0 AND NOT a.attisdropped

@@ -52,8 +52,8 @@ const FIXES: Readonly<Record<string, (binding: Binding) => string>> = {
   // A text that a column of another type does not take: a key's column.
   '22P02': ({ system }) => ` Give the key as ${system} has it.`,
   '42501': () =>
-    " This server's role needs SELECT on each table that ids names, and has to see all its rows: " +
-    'where it has row level security, ALTER ROLE … BYPASSRLS.',
+    " This server's role needs USAGE on the schema, SELECT on each table that ids names, and has " +
+    'to see all its rows: where it has row level security, ALTER ROLE … BYPASSRLS.',
 }
 
 function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): OrmCounters {
@@ -299,9 +299,11 @@ async function startProblems(
       endProblems(counter, await floorOf(query, ledger, counter)),
     )
   const problems = await counterProblems(query, ledger, counter, isFirst)
-  if (problems.length > 0) return problems
   const highWater = await highWaterOf(query, ledger, counter.key)
-  return explained(counter, () => idProblems(query, counter, highWater))
+  // Rows from elsewhere: the back end cannot make the first id that a new counter may wait for.
+  if (problems.length > 0 && highWater > 0) return problems
+  const byIds = await explained(counter, () => idProblems(query, counter, highWater))
+  return byIds.length > 0 ? byIds : problems
 }
 
 const countersIn = (bindings: Bindings<Relation>) =>

@@ -87,17 +87,19 @@ export async function findCounter(
   }
 }
 
-/** Another text as soon as somebody has altered or replaced a relation of the counter. */
+/**
+ * Another text as soon as somebody has altered or replaced a relation of the counter. ALTER
+ * SEQUENCE gives a sequence a new file, so its row of `pg_class` is another one, too.
+ */
 export async function shapeOf(query: Query, { location, ids }: Counter): Promise<string> {
   const counter = isSequence(location) ? location.sequence : location.table
   const [found] = await query<{ shape: string }>(
-    `SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', c.oid, c.xmin, s.xmin,
+    `SELECT pg_catalog.string_agg(pg_catalog.concat_ws(' ', c.oid, c.xmin,
        ARRAY(SELECT xmin FROM pg_catalog.pg_attribute WHERE attrelid = c.oid ORDER BY attnum),
        ARRAY(SELECT indexrelid FROM pg_catalog.pg_index WHERE indrelid = c.oid ORDER BY 1)),
        ',' ORDER BY relation.place) AS shape
      FROM pg_catalog.unnest($1::text[]) WITH ORDINALITY AS relation (name, place)
-       LEFT JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(relation.name)
-       LEFT JOIN pg_catalog.pg_sequence s ON s.seqrelid = c.oid`,
+       LEFT JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(relation.name)`,
     [[counter, ...ids.map(({ table }) => table)]],
   )
   return found!.shape

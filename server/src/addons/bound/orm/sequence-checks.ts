@@ -4,6 +4,7 @@ import { lastValue } from './blocks.js'
 import type { Counter, Relation, SequenceLocation } from './counter-options.js'
 import { adoptCommand } from './counter-statements.js'
 import { quoted } from './sql-text.js'
+import { STRATEGIES } from './strategies.js'
 
 interface SequenceFacts {
   kind: string
@@ -43,13 +44,14 @@ export async function sequenceProblems(
         `SELECT ON SEQUENCE ${name} TO ${quoted(found.role)}.`,
     )
   const isMovedRight = BigInt(found.increment) === blocks.step
+  const settings = ['strategy', STRATEGIES[strategy].size ?? []].flat().join(' or ')
   if (!isMovedRight)
     problems.push(
       `Sequence ${name} moves by ${found.increment}, but ${strategy} with ${size} needs it to ` +
         `move by ${blocks.step}: blocks would overlap or leave gaps. ` +
-        `Find out what ${system} is configured with. If it is something else, correct strategy ` +
-        `or ${size.split(' ')[0]} here, and leave the sequence as it is. If it is just that, the ` +
-        `sequence is the fault, for ${system}, too. Stop the back end, then: ALTER SEQUENCE ` +
+        `Find out what ${system} is configured with. If it is something else, correct ` +
+        `${settings} here, and leave the sequence as it is. If it is just that, the sequence is ` +
+        `the fault, for ${system}, too. Stop the back end, then: ALTER SEQUENCE ` +
         `${name} INCREMENT BY ${blocks.step}; then ${adoptCommand(binding)}.`,
     )
   if (found.cycle)

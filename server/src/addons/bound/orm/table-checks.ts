@@ -5,7 +5,7 @@
 import type { Query } from '../../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Counter, Relation, TableLocation } from './counter-options.js'
-import { conditionOf, isWhole, nameOf } from './counter-statements.js'
+import { adoptCommand, conditionOf, isWhole, nameOf } from './counter-statements.js'
 import { TYPE_MAX } from './id-columns.js'
 import { wrongText } from './sequence-checks.js'
 import { literal, quoted } from './sql-text.js'
@@ -200,9 +200,9 @@ async function missingRowText(
     )
   return (
     `${missing} Set ${key.setting} to the key that ${system} uses: ${key.keyIs}. Another key ` +
-    `would be a second counter, with the same ids. If ${system} has made no id yet, let it make ` +
-    'one; or start once with --first, which makes the row under exactly this key, above the ' +
-    'highest id.'
+    `would be a second counter, with the same ids. If ${system} has made no id yet, and its ` +
+    'tables are empty, let it make one, or start once with --first. Else stop the back end, and ' +
+    `run ${adoptCommand(binding)}. Both make the row under exactly this key, above the highest id.`
   )
 }
 

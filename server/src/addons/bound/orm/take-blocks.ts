@@ -114,15 +114,29 @@ async function takeFromSequence(
   const isBegun = floor > 0 && floor >= blocks.first
   // guard: H20 a sequence that was set back stays there: more takes would go past the mark
   const least = isBegun ? valueAbove(blocks, BigInt(floor)) : -(2n ** 63n)
-  const rows = await query<{ value: string }>(
-    `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next, least($3::bigint, seqmax) AS last
-       FROM ${location.sequence}, pg_catalog.pg_sequence
-       WHERE seqrelid = $1::pg_catalog.regclass AND seqincrement = ${blocks.step})
-     SELECT pg_catalog.nextval($1)::text AS value FROM counter,
-       pg_catalog.generate_series(1, least($2::bigint, (last - next) / ${blocks.step} + 1))
-     WHERE next BETWEEN $4::bigint AND last`,
-    [location.sequence, String(count), String(end), String(least)],
-  )
+  const [rows, [now]] = await Promise.all([
+    query<{ value: string }>(
+      `WITH counter AS (SELECT ${nextOf(blocks.step)} AS next, least($3::bigint, seqmax) AS last
+         FROM ${location.sequence}, pg_catalog.pg_sequence
+         WHERE seqrelid = $1::pg_catalog.regclass)
+       SELECT pg_catalog.nextval($1)::text AS value FROM counter,
+         pg_catalog.generate_series(1, least($2::bigint, (last - next) / ${blocks.step} + 1))
+       WHERE next BETWEEN $4::bigint AND last`,
+      [location.sequence, String(count), String(end), String(least)],
+    ),
+    query<{ step: string }>(
+      `SELECT seqincrement::text AS step FROM pg_catalog.pg_sequence
+       WHERE seqrelid = $1::pg_catalog.regclass`,
+      [location.sequence],
+    ),
+  ])
+  // Whoever took a value holds off ALTER SEQUENCE until the transaction ends.
+  // guard: H31 a sequence that is altered while it is asked gives nothing
+  if (BigInt(now!.step) !== blocks.step)
+    throw new CounterUnusable(
+      `${nameOf(binding)} was altered while it was asked. Nothing was granted. ` +
+        'offline-hilo-server check says what to correct.',
+    )
   if (rows.length === 0 && isBegun)
     refuseBackwards(binding, firstOf(blocks, await nextValue(query, binding)), floor)
   return rows.map(({ value }) => BigInt(value)).filter((value) => value <= end)
