@@ -951,7 +951,7 @@ export const GUARDS: Guard[] = [
     'H29 a page looks less and less often after a claim that waits',
     'worker/check-ins',
     `if (isClaimUnderWay) {
-      this.#retry.failures = 0
+      retry.succeeded()
       throw new HiloError('server-unreachable', 'A claim is under way.')
     }`,
   ),
@@ -1063,11 +1063,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H25 who can be served is served', 'client/waiters', change('!mayOvertake', 'true')),
   guard('H25 a pause ends with its timer', 'worker/claims'),
-  guard('H25 pauses double', 'worker/claims', change('** this.failures++', '** 0')),
+  guard('H25 pauses double', 'worker/claims', change('** failures++', '** 0')),
   guard(
     'H25 nothing is sent before the time that the server named',
     'worker/claims',
-    'return this.#ownPause - this.#owner.world.now()',
+    'const pause = () => ownPause - world.now()',
   ),
   guard(
     'H25 a server that cannot serve now is as good as none',
@@ -1177,7 +1177,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H32 nothing is leased to any page before the answer',
     'worker/check-ins',
-    "this.start = 'over'; return waits",
+    "record.start = 'over'; return waits",
   ),
   guard(
     'H32 the answer to a repetition does not say that this device is no copy',

@@ -12,12 +12,10 @@ import type { Surroundings } from '../device/owner/lease.js'
 import type { DeviceState } from '../device/state.js'
 import type { OwnerContext } from './context.js'
 import type { CollectionRecord } from './record.js'
-import { Retry } from './retry.js'
+import { newRetry } from './retry.js'
 
 /** A longer interval spares the server requests, and notices a copy of this device later. */
 const INTERVAL_MS = 3 * 60 * 60 * 1000
-/** Longer than a claim's: nobody waits for a check-in. */
-const PAUSES = { first: 60_000, longest: 60 * 60 * 1000 }
 /** Collections that are used together are told together. */
 const SOON_MS = 250
 
@@ -26,164 +24,97 @@ interface Begun {
   request: CheckInRequest
 }
 
-export class CheckIns {
-  /** Did the last check-in get an answer, or a request after it? */
-  isAnswered = true
-  readonly #owner: OwnerContext
-  /** Of the database, on this device. */
-  readonly #name: string
-  readonly #retry: Retry
-  readonly #members = new Set<CollectionRecord>()
-  readonly #started = new Set<CollectionRecord>()
+export type CheckIns = ReturnType<typeof newCheckIns>
+
+/** @param name of the database, on this device */
+export function newCheckIns(owner: OwnerContext, name: string) {
+  const { world } = owner
+  // Longer than a claim's: nobody waits for a check-in.
+  const retry = newRetry(owner, 60_000, 60 * 60 * 1000)
+  const members = new Set<CollectionRecord>()
+  const started = new Set<CollectionRecord>()
   /** The collections that the check-in under way looks at. */
-  #covered: ReadonlySet<CollectionRecord> = new Set()
-  #flight: Promise<void> | undefined
+  let covered: ReadonlySet<CollectionRecord> = new Set()
+  let flight: Promise<void> | undefined
   /** Work that no check-in may run beside. */
-  readonly #apart = new Set<Promise<unknown>>()
+  const beside = new Set<Promise<unknown>>()
   /** Ids of check-ins that this owner began, and that were not answered. */
-  readonly #begun = new Set<string>()
+  const own = new Set<string>()
   /** Cancels the report that is planned. */
-  #report: (() => void) | undefined
-
-  constructor(owner: OwnerContext, name: string) {
-    this.#owner = owner
-    this.#name = name
-    this.#retry = new Retry(owner, PAUSES)
-  }
-
-  join(record: CollectionRecord): void {
-    this.#members.add(record)
-  }
-
-  /**
-   * @param isDue is there something to ask? If not, the device checks in after the interval: it
-   * holds no tokens yet, or has just got new ones.
-   */
-  start(record: CollectionRecord, isDue: boolean): void {
-    if (this.#started.has(record)) return
-    const isFirst = this.#started.size === 0
-    this.#started.add(record)
-    if (isDue) this.retryNow()
-    else if (isFirst && !this.#flight) this.#plan()
-  }
+  let report: (() => void) | undefined
 
   /** Numbers were leased: the server hears of it soon. */
-  planReport(): void {
+  function planReport(): void {
     // A report that has failed is sent again later, with all that was used until then.
-    if (this.#report || this.#flight || this.#retry.failures > 0) return
-    const waits = this.#reports()
+    if (report || flight || retry.failures() > 0) return
+    const waits = reports()
     if (waits.length === 0) return
     // guard: H32 the server hears of use
-    this.#report = this.#owner.after(Math.max(SOON_MS, ...waits), () => this.retryNow())
+    report = owner.after(Math.max(SOON_MS, ...waits), retryNow)
   }
 
   /** In how many milliseconds the server should hear of new leases, by collection. */
-  #reports(): number[] {
-    return [...this.#members].flatMap((each) => each.reportIn ?? [])
-  }
+  const reports = () => [...members].flatMap((each) => each.reportIn ?? [])
 
-  /** The page goes: a report that is planned is sent now. */
-  reportNow(): void {
-    if (this.#report) this.retryNow()
-  }
+  const plan = () => retry.plan(INTERVAL_MS, retryNow)
 
   /** Checks in now, if there is something to ask and the server did not ask for a pause. */
-  retryNow(): void {
-    const { signal, isOnline } = this.#owner
-    const isStarted = this.#started.size > 0
-    if (!isStarted || this.#retry.isPaused || signal.aborted || !isOnline()) return
-    const run = async () => {
-      await this.#run()
-      this.#flight = undefined
-      // Some were leased meanwhile.
-      this.planReport()
-    }
-    this.#flight ??= this.#owner.run(run())
+  function retryNow(): void {
+    if (started.size === 0 || retry.pausedBy() || owner.signal.aborted || !owner.isOnline()) return
+    flight ??= owner.run(run())
   }
 
-  /** Only a pause that the server itself asked for goes on. */
-  networkMayBeBack(): void {
-    this.#retry.now()
-    this.retryNow()
-  }
-
-  /** Checks in now. Resolves when this collection was answered, or the request has failed. */
-  async ask(record: CollectionRecord): Promise<void> {
-    this.#started.add(record)
-    if (!this.#covered.has(record)) await this.#flight
-    this.retryNow()
-    await this.#flight
-  }
-
-  /**
-   * Runs `work` while no check-in is under way: the server would ignore a give-back under a token
-   * that a check-in has just replaced.
-   */
-  async apart<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#flight) await this.#flight
-    const done = work()
-    this.#apart.add(done)
+  async function run(): Promise<void> {
+    retry.cancel()
+    report?.()
+    report = undefined
+    await Promise.allSettled(beside)
+    covered = new Set(members)
     try {
-      return await done
-    } finally {
-      this.#apart.delete(done)
-    }
-  }
-
-  /** Resolves when none is under way. */
-  async idle(): Promise<void> {
-    while (this.#flight) await this.#flight
-  }
-
-  async #run(): Promise<void> {
-    this.#retry.cancel()
-    this.#report?.()
-    this.#report = undefined
-    await Promise.allSettled(this.#apart)
-    this.#covered = new Set(this.#members)
-    try {
-      await this.#owner.world.lock(`offline-hilo ${this.#name} check-in`, () =>
-        this.#checkIn(this.#covered),
-      )
-      this.#retry.succeeded()
-      this.#plan()
+      await world.lock(`offline-hilo ${name} check-in`, () => checkIn(covered))
+      retry.succeeded()
+      plan()
     } catch (error) {
-      this.#plan()
+      plan()
       const failure = toFailure(error, 'storage-failed')
       // guard: H29 what the server refuses to hear is told less and less often
-      const isAgain = isRepeated(failure) || this.#reports().length > 0
-      this.#retry.failed(failure, () => this.retryNow(), isAgain)
-    } finally {
-      this.#covered = new Set()
+      const isAgain = isRepeated(failure) || reports().length > 0
+      retry.failed(failure, retryNow, isAgain)
     }
-  }
-
-  #plan(): void {
-    this.#retry.plan(INTERVAL_MS, () => this.retryNow())
+    covered = new Set()
+    flight = undefined
+    // Some were leased meanwhile.
+    planReport()
   }
 
   /**
    * @param isForced also when there is nothing new to ask
    * @throws HiloError as a request that failed, also when a claim that shows a token is in the way
    */
-  async #checkIn(records: Iterable<CollectionRecord>, isForced = false): Promise<void> {
-    const id = this.#owner.world.newId()
+  async function checkIn(records: Iterable<CollectionRecord>, isForced = false): Promise<void> {
+    const id = world.newId()
     const begun: Begun[] = []
     let isClaimUnderWay = false
     for (const record of records) {
-      const { request, isLater } = await this.#begin(record, id, isForced)
+      const { request, isLater } = await record.update((state, { date }) => {
+        // guard: H19 no clock says that a start need not ask
+        const isStart = record.asks(state)
+        const isDue = isForced || isStart || isCheckInDue(state, date)
+        const begun: ReturnType<typeof beginCheckIn> = isDue ? beginCheckIn(state, id) : { state }
+        return [begun.state, begun]
+      })
       isClaimUnderWay ||= isLater === true
       if (request) begun.push({ record, request })
     }
-    if (begun.some(({ request }) => request.id === id)) this.#begun.add(id)
-    const isOwn = ({ request }: Begun) => this.#begun.has(request.id)
+    if (begun.some(({ request }) => request.id === id)) own.add(id)
+    const isOwn = ({ request }: Begun) => own.has(request.id)
     const others = begun.filter((each) => !isOwn(each))
-    for (const together of requestsOf(begun)) await this.#send(together, isOwn(together[0]!))
+    for (const together of requestsOf(begun)) await send(together, isOwn(together[0]!))
     // An earlier owner began these check-ins. A copy of this storage may send the same ones and
     // gets the same answers. A new check-in tells the two apart (H13).
     // guard: H13 a check-in that an earlier session began is followed by a new one
     if (others.length > 0)
-      await this.#checkIn(
+      await checkIn(
         others.map(({ record }) => record),
         true,
       )
@@ -192,43 +123,33 @@ export class CheckIns {
     if (isClaimUnderWay) throw new HiloError('server-unreachable', 'A claim is under way.')
   }
 
-  #begin(record: CollectionRecord, id: string, isForced: boolean) {
-    return record.update((state, { date }) => {
-      // guard: H19 no clock says that a start need not ask
-      const isStart = record.asks(state)
-      const isDue = isForced || isStart || isCheckInDue(state, date)
-      const { state: next, ...begun } = isDue ? beginCheckIn(state, id) : { state }
-      return [next, begun as Omit<ReturnType<typeof beginCheckIn>, 'state'>]
-    })
-  }
-
   /**
    * After a failure the same is sent again, until it is answered. The server may have replaced the
    * tokens, also when a refusal comes: its answer may have been lost before.
    * @param isOwn did this owner begin it? Only then does the answer serve the pages that wait for
    * it
    */
-  async #send(together: readonly Begun[], isOwn: boolean): Promise<void> {
+  async function send(together: readonly Begun[], isOwn: boolean): Promise<void> {
     const [{ record: first, request }] = together as [Begun]
     const { id, ledgers } = request
-    const asked = this.#owner.source.checkIn!(first.target, {
+    const asked = owner.source.checkIn!(first.target, {
       id,
       grants: together.flatMap(({ request: { grants } }) => grants),
       spent: together.flatMap(({ request: { spent = [] } }) => spent),
       ...(ledgers && { ledgers }),
     })
     const answer = await asked.catch(async (error: HiloError) => {
-      if (isNoAnswer(toFailure(error, 'server-unreachable'))) this.#hearNothing()
-      if (error.ledger) await this.#hear({ ...error.ledger, follows: ledgers?.[error.ledger.tag] })
+      if (isNoAnswer(toFailure(error, 'server-unreachable'))) hearNothing()
+      if (error.ledger) await hearAll({ ...error.ledger, follows: ledgers?.[error.ledger.tag] })
       throw error
     })
-    this.isAnswered = true
+    checkIns.isAnswered = true
     let at = 0
     const updates = together.map(async ({ record, request }) => {
       const grants = answer.grants.slice(at, at + request.grants.length)
       at += request.grants.length
       const heard = { name: answer.ledger, tag: answer.serverTag ?? '' }
-      const date = isOwn ? this.#owner.world.date() : undefined
+      const date = isOwn ? world.date() : undefined
       const event = (before: DeviceState, around: Surroundings): [DeviceState, void] => {
         const state = hear(before, heard, around.date)
         return [applyCheckIn(state, request.id, { grants }, date), undefined]
@@ -238,24 +159,84 @@ export class CheckIns {
       record.notify()
     })
     await Promise.all(updates)
-    this.#begun.delete(request.id)
+    own.delete(request.id)
   }
 
   /** Pages send nothing to a server that does not answer. */
-  #hearNothing(): void {
-    if (!this.isAnswered) return
-    this.isAnswered = false
-    for (const each of this.#members) each.notify()
+  function hearNothing(): void {
+    if (!checkIns.isAnswered) return
+    checkIns.isAnswered = false
+    for (const each of members) each.notify()
   }
 
   /** One answer's ledger counts in all collections of the database. */
-  async #hear(heard: HeardLedger): Promise<void> {
-    for (const record of this.#members) {
+  async function hearAll(heard: HeardLedger): Promise<void> {
+    for (const record of members) {
       // guard: H34 a check-in that another ledger refuses is heard
       await record.update((state, { date }) => [hear(state, heard, date), undefined])
       record.notify()
     }
   }
+
+  const checkIns = {
+    /** Did the last check-in get an answer, or a request after it? */
+    isAnswered: true,
+    join: (record: CollectionRecord) => members.add(record),
+    planReport,
+    retryNow,
+
+    /**
+     * @param isDue is there something to ask? If not, the device checks in after the interval: it
+     * holds no tokens yet, or has just got new ones.
+     */
+    start(record: CollectionRecord, isDue: boolean): void {
+      if (started.has(record)) return
+      const isFirst = started.size === 0
+      started.add(record)
+      if (isDue) retryNow()
+      else if (isFirst && !flight) plan()
+    },
+
+    /** The page goes: a report that is planned is sent now. */
+    reportNow(): void {
+      if (report) retryNow()
+    },
+
+    /** Only a pause that the server itself asked for goes on. */
+    networkMayBeBack(): void {
+      retry.now()
+      retryNow()
+    },
+
+    /** Checks in now. Resolves when this collection was answered, or the request has failed. */
+    async ask(record: CollectionRecord): Promise<void> {
+      started.add(record)
+      if (!covered.has(record)) await flight
+      retryNow()
+      await flight
+    },
+
+    /**
+     * Runs `work` while no check-in is under way: the server would ignore a give-back under a token
+     * that a check-in has just replaced.
+     */
+    async apart<T>(work: () => Promise<T>): Promise<T> {
+      while (flight) await flight
+      const done = work()
+      beside.add(done)
+      try {
+        return await done
+      } finally {
+        beside.delete(done)
+      }
+    },
+
+    /** Resolves when none is under way. */
+    async idle(): Promise<void> {
+      while (flight) await flight
+    },
+  }
+  return checkIns
 }
 
 /**

@@ -34,55 +34,29 @@ interface Stored {
   claim: DeviceClaim
 }
 
-export class ClaimRequests {
-  readonly #owner: OwnerContext
+export type ClaimRequests = ReturnType<typeof newClaimRequests>
+
+export function newClaimRequests({ world, source, signal, run }: OwnerContext) {
   /** Of this page alone. */
-  readonly #lock: string
-  #gathered: Part[] = []
-  #isRunning = false
+  const lock = `offline-hilo ${world.newId()} gather`
+  const gathered: Part[] = []
+  let isRunning = false
 
-  constructor(owner: OwnerContext) {
-    this.#owner = owner
-    this.#lock = `offline-hilo ${owner.world.newId()} gather`
-  }
-
-  /**
-   * @param begin one transaction, which stores a claim with this id unless one is stored already
-   * @param isAlone it is sent by itself
-   * @throws HiloError of `begin`
-   */
-  claim(target: Target, begin: Part['begin'], isAlone: boolean): Promise<Sent> {
-    return new Promise((resolve, reject) => {
-      const part = { target, begin, resolve, reject }
-      if (isAlone) this.#begin([part])
-      else {
-        this.#gathered.push(part)
-        this.open()
-      }
-    })
-  }
-
-  /** Collections ask for their locks in this turn: their claims go together. */
-  open(): void {
-    if (!this.#isRunning) this.#owner.run(this.#run())
-  }
-
-  async #run(): Promise<void> {
-    this.#isRunning = true
+  async function gather(): Promise<void> {
+    isRunning = true
     await undefined
     // Locks are granted in turn: when this one is, all that were free before have been.
-    await this.#owner.world.lock(this.#lock, async () => {})
-    while (this.#gathered.length > 0) await this.#begin(this.#gathered.splice(0, MOST_CLAIMS))
-    this.#isRunning = false
+    await world.lock(lock, async () => {})
+    while (gathered.length > 0) await beginAll(gathered.splice(0, MOST_CLAIMS))
+    isRunning = false
   }
 
   /** Resolves when all are stored. */
-  async #begin(parts: readonly Part[]): Promise<void> {
-    const { world } = this.#owner
+  async function beginAll(parts: readonly Part[]): Promise<void> {
     const id = world.newId()
     const names = new Set<string>()
     const requests = new Map<string, Stored[]>()
-    const begin = async (part: Part, id: string) => {
+    const store = async (part: Part, id: string) => {
       const begun = await part.begin(id)
       const { claim } = begun
       if (!claim) return part.resolve(begun)
@@ -96,15 +70,14 @@ export class ClaimRequests {
       // guard: H11 of names that are one to a server, one shares the id of a claim
       const own = names.has(name) ? world.newId() : id
       names.add(name)
-      return begin(part, own).catch(part.reject)
+      return store(part, own).catch(part.reject)
     })
     await Promise.all(all)
-    for (const together of requests.values()) this.#send(together)
+    for (const together of requests.values()) send(together)
   }
 
   /** A collection that is refused in the request claims again alone, and gets the reason. */
-  #send(stored: readonly Stored[]): void {
-    const { source, signal } = this.#owner
+  function send(stored: readonly Stored[]): void {
     const wanted = stored.map(({ part: { target }, claim }): WantedRange => ({ target, claim }))
     const isAlone = wanted.length === 1 || signal.aborted
     const answer = isAlone ? Promise.resolve([]) : source.claimTogether!(wanted).catch(refusedAll)
@@ -117,6 +90,27 @@ export class ClaimRequests {
       })
       part.resolve({ claim, grant })
     })
+  }
+
+  /** Collections ask for their locks in this turn: their claims go together. */
+  function open(): void {
+    if (!isRunning) run(gather())
+  }
+
+  return {
+    open,
+    /**
+     * @param begin one transaction, which stores a claim with this id unless one is stored already
+     * @param isAlone it is sent by itself
+     * @throws HiloError of `begin`
+     */
+    claim: (target: Target, begin: Part['begin'], isAlone: boolean): Promise<Sent> =>
+      new Promise((resolve, reject) => {
+        const part = { target, begin, resolve, reject }
+        if (isAlone) return beginAll([part])
+        gathered.push(part)
+        open()
+      }),
   }
 }
 

@@ -4,7 +4,7 @@
  * answered then. Guarantees that nothing runs after that.
  */
 import type { OwnerContext } from './context.js'
-import { PAGE_ANSWER_MS, type Tabs } from './tabs.js'
+import { PAGE_ANSWER_MS } from './tabs.js'
 
 /**
  * A page that is being closed may answer: while its thread is busy its worker goes on, and its
@@ -19,68 +19,56 @@ const LOOK_AGAIN_MS = 8_000
 // guard: H16 a page that was in the cache takes nobody for dead at once
 const PARTS = 4
 
-export class DeadPages {
-  readonly #context: OwnerContext
-  readonly #writeOff: (dead: ReadonlySet<string>) => Promise<Set<string>>
-  #search: Promise<void> | undefined
-
-  /**
-   * @param writeOff one transaction, which also settles the notes that pages have left. Gets the
-   * pages whose numbers are lost, and returns those that hold something after it
-   */
-  constructor(
-    context: OwnerContext,
-    writeOff: (dead: ReadonlySet<string>) => Promise<Set<string>>,
-  ) {
-    this.#context = context
-    this.#writeOff = writeOff
-  }
-
-  /** @param pages that hold something, other than the one that asks */
-  search(pages: ReadonlySet<string>): void {
-    const { tabs } = this.#context
-    if (!tabs || this.#search) return
-    const { run } = this.#context
-    const living = run(this.#look([...pages], tabs))
-    this.#search = living.then(ignore, ignore)
-    // guard: H3 a page that starts looks again at those that answered
-    run(living.then((pages) => this.#lookAgain(pages, tabs)))
-  }
-
-  /** Resolves when the first look is over. */
-  async idle(): Promise<void> {
-    await this.#search
-  }
+/**
+ * @param writeOff one transaction, which also settles the notes that pages have left. Gets the
+ * pages whose numbers are lost, and returns those that hold something after it
+ */
+export function newDeadPages(
+  { after, run, tabs }: Pick<OwnerContext, 'after' | 'run' | 'tabs'>,
+  writeOff: (dead: ReadonlySet<string>) => Promise<Set<string>>,
+) {
+  let searched: Promise<void> | undefined
 
   /** @returns those that answered */
-  async #look(pages: readonly string[], tabs: Tabs): Promise<string[]> {
+  async function look(pages: readonly string[]): Promise<string[]> {
     if (pages.length === 0) return []
-    const lives = tabs.askWhoLives()
-    await this.#pass(PAGE_ANSWER_MS)
+    const lives = tabs!.askWhoLives()
+    await pass(PAGE_ANSWER_MS)
     const dead = new Set(pages.filter((page) => !lives(page)))
-    if (dead.size > 0) await this.#writeOff(dead)
+    if (dead.size > 0) await writeOff(dead)
     return pages.filter(lives)
   }
 
-  async #lookAgain(pages: readonly string[], tabs: Tabs): Promise<void> {
+  async function lookAgain(pages: readonly string[]): Promise<void> {
     if (pages.length === 0) return
-    await this.#pass(LOOK_AGAIN_MS)
+    await pass(LOOK_AGAIN_MS)
     // Nobody is dead yet, but some may have left their notes since.
-    const holders = await this.#writeOff(new Set())
-    await this.#look(
-      pages.filter((page) => holders.has(page)),
-      tabs,
-    )
+    const holders = await writeOff(new Set())
+    await look(pages.filter((page) => holders.has(page)))
   }
 
   /** @throws when the page closes before */
-  #pass(ms: number): Promise<void> {
-    const { after } = this.#context
-    return new Promise((resolve, reject) => {
+  const pass = (ms: number): Promise<void> =>
+    new Promise((resolve, reject) => {
       const wait = (parts: number) =>
         after(ms / PARTS, () => (parts > 1 ? wait(parts - 1) : resolve()), reject)
       wait(PARTS)
     })
+
+  return {
+    /** @param pages that hold something, other than the one that asks */
+    search(pages: ReadonlySet<string>): void {
+      if (!tabs || searched) return
+      const living = run(look([...pages]))
+      searched = living.then(ignore, ignore)
+      // guard: H3 a page that starts looks again at those that answered
+      run(living.then(lookAgain))
+    },
+
+    /** Resolves when the first look is over. */
+    async idle(): Promise<void> {
+      await searched
+    },
   }
 }
 

@@ -13,10 +13,10 @@ import { CHECK_ADDRESS } from '../source/answers.js'
 import { ASKED_AGAIN, within } from '../source/http.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore, StoreKey } from '../store/store.js'
-import { CheckIns } from './check-ins.js'
-import { ClaimRequests } from './claim-requests.js'
+import { type CheckIns, newCheckIns } from './check-ins.js'
+import { type ClaimRequests, newClaimRequests } from './claim-requests.js'
 import { SWITCHED_OFF } from './claims.js'
-import { OwnedCollection } from './collection.js'
+import { newCollection, type OwnedCollection } from './collection.js'
 import type { OwnerContext } from './context.js'
 import { release } from './release.js'
 import type { World } from './world.js'
@@ -48,7 +48,7 @@ export function createOwner(world: World): Owner {
     // Meanwhile it may have turned out that the storage does not open.
     if (storage === 'opening' || storage === 'memory' || storage === kind) return
     storage = kind
-    for (const each of collections.values()) each.notify()
+    for (const each of collections.values()) each.record.notify()
   }
 
   /** Until now, ids were in memory. */
@@ -89,7 +89,7 @@ export function createOwner(world: World): Owner {
       // Ranges in memory are this tab's alone: other tabs' news are not about them.
       tabs: world.openTabs?.(config.name, config.page, {
         onChange(collection, view) {
-          if (storage !== 'memory') collections.get(collection)?.onChangeElsewhere(view)
+          if (storage !== 'memory') collections.get(collection)?.record.onChangeElsewhere(view)
         },
         parkExcess: async (collection) => collections.get(collection)?.parkExcess(),
       }),
@@ -139,15 +139,15 @@ export function createOwner(world: World): Owner {
     const existing = collections.get(name)
     if (existing) return existing
     const { checkIns, requests } = databaseOf(context, target.database)
-    const created = new OwnedCollection(context, key, target, callbacks, checkIns, requests)
+    const created = newCollection(context, key, target, callbacks, checkIns, requests)
     collections.set(name, created)
     return created
   }
 
   function databaseOf(context: OwnerContext, name: string) {
     const known = databases.get(name) ?? {
-      checkIns: new CheckIns(context, JSON.stringify([opened!.config.url, name])),
-      requests: new ClaimRequests(context),
+      checkIns: newCheckIns(context, JSON.stringify([opened!.config.url, name])),
+      requests: newClaimRequests(context),
     }
     databases.set(name, known)
     return known
@@ -197,7 +197,7 @@ export function createOwner(world: World): Owner {
     },
     watch(watched) {
       isWatched = watched
-      for (const each of collections.values()) each.refresh()
+      for (const each of collections.values()) each.record.refresh()
     },
     async nextIdentity(database, name, key) {
       if (!isOnline) return { failure: SWITCHED_OFF }

@@ -133,7 +133,6 @@ export class CollectionRecord {
 
   /** The same. It also leases to the pages that wait for this, if enough is free then. */
   async updateAndServe<T>(what: Waiter['for'], event: Event<T>): Promise<T> {
-    await this.owner.store
     const [result, served] = await this.update((before, around) => {
       const [changed, result] = event(before, around)
       const [state, served] = this.waiting.serve(what, changed, around)

@@ -1,8 +1,8 @@
 /** Which pages are taken for dead, with timers that the test moves. */
 import { expect, test } from 'vitest'
 import { newBackground } from '../../src/device/background.js'
-import type { OwnerContext } from '../../src/worker/context.js'
-import { DeadPages } from '../../src/worker/dead-pages.js'
+import { newDeadPages } from '../../src/worker/dead-pages.js'
+import type { Tabs } from '../../src/worker/tabs.js'
 import { flush } from '../support/world.js'
 
 test('none by a page that comes back from the cache, before it has heard the others', async () => {
@@ -13,10 +13,10 @@ test('none by a page that comes back from the cache, before it has heard the oth
       due.push(run)
       return () => {}
     }),
-    tabs: { askWhoLives: () => (page: string) => heard.has(page) },
-  } as unknown as OwnerContext
+    tabs: { askWhoLives: () => (page: string) => heard.has(page) } as Tabs,
+  }
   const dead: string[] = []
-  const pages = new DeadPages(context, async (written) => {
+  const pages = newDeadPages(context, async (written) => {
     dead.push(...written)
     return new Set()
   })

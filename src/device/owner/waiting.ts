@@ -52,7 +52,7 @@ export class Waiting {
     around: Surroundings,
   ): [DeviceState, served: () => void] {
     let state = before
-    const served: (() => void)[] = []
+    const all: [Waiter, Given][] = []
     for (const waiter of this.#all) {
       const { want } = waiter.request
       if (waiter.for !== what || waiter.given || want === 0) continue
@@ -60,17 +60,15 @@ export class Waiting {
       const [next, given] = lease(state, waiter.request, around)
       state = next
       // guard: H2 a page that waits for a claim gets its lease once it is stored
-      served.push(() => {
+      all.push([waiter, given])
+    }
+    const served = () => {
+      for (const [waiter, given] of all) {
         waiter.given = given
         waiter.served?.()
-      })
+      }
     }
-    return [
-      state,
-      () => {
-        for (const each of served) each()
-      },
-    ]
+    return [state, served]
   }
 }
 
