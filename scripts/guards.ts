@@ -556,6 +556,7 @@ export const GUARDS: Guard[] = [
     'worker/claims',
     'const heard = before',
   ),
+  guard('H34 a ledger that refuses one of several claims is heard', 'client/ledgers'),
   guard('H34 a check-in that another ledger refuses is heard', 'client/ledgers'),
   guard('H34 a ledger without its name does not start', 'server/sqlite-ledger'),
   guard('H34 a device of another ledger is granted nothing', 'server/ledger/rules'),
@@ -1027,7 +1028,7 @@ export const GUARDS: Guard[] = [
   guard('H25 only who does not know the route is asked by another one', 'source/raven'),
   guard(
     'H25 only a claim that was refused is made by another route',
-    'client/reserve',
+    'worker/plain',
     change(" || code !== 'server-refused'", ''),
   ),
   guard(
@@ -1062,7 +1063,7 @@ export const GUARDS: Guard[] = [
     change('request.want > 0 && ', ''),
   ),
   guard('H25 who can be served is served', 'client/waiters', change('!mayOvertake', 'true')),
-  guard('H25 a pause ends with its timer', 'worker/claims'),
+  guard('H25 a pause ends with its timer', 'worker/retry'),
   guard('H25 pauses double', 'worker/claims', change('** failures++', '** 0')),
   guard(
     'H25 nothing is sent before the time that the server named',

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ravenSource } from '../../src/source/raven.js'
 import { RavenModel } from '../simulation/raven-model.js'
-import { config, FakeWorld, lease, must, ownerIn, target } from '../support/world.js'
+import { config, FakeWorld, failureOf, lease, must, ownerIn, target } from '../support/world.js'
 
 let world: FakeWorld
 let sent: string[]
@@ -57,6 +57,20 @@ test('is so for another collection, too', async () => {
   must(await lease(owner, 1))
   must(await owner.claim({ ...target, collection: 'invoices' }, 1))
   expect(sent).toEqual(['GET'])
+})
+
+test('is not asked by GET where the answer to a POST was lost', async () => {
+  const raven = answer
+  let lose = (_: Error) => {}
+  answer = () => new Promise((_, reject) => (lose = reject))
+  const { owner } = ownerIn(world)
+  const lost = owner.claim(target, 1)
+  await vi.waitUntil(() => sent.length === 1)
+  answer = raven
+  must(await owner.claim({ ...target, collection: 'invoices' }, 1))
+  lose(new TypeError('fetch failed'))
+  expect(failureOf(await lost)).toMatchObject({ code: 'server-unreachable' })
+  expect(sent).toEqual(['POST', 'POST', 'GET'])
 })
 
 /** An offline-hilo-server, which has fewer numbers in stock than are asked for. */
