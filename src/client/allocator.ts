@@ -39,7 +39,7 @@ export class Allocator {
   readonly #context: AllocatorContext
   /** Undefined: ids have the default form. */
   readonly #format: IdOf | undefined
-  /** Leases of batches that callers have, or whose rest is not stored yet. */
+  /** Leases of the batches that callers have. */
   readonly #batches = new Set<PageLeases>()
   #isNotifying = false
 

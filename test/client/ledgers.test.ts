@@ -74,7 +74,7 @@ test('stops all collections of the database', async () => {
   expect(await codeOf(hilo.nextId('lines'))).toBe('other-ledger')
 })
 
-test('is heard where it answers one claim of two collections, and the first one the next', async () => {
+test('is heard where it answers one claim of two collections, and no other', async () => {
   const { hilo } = await opened()
   await hilo.nextId('lines')
   await quiet()

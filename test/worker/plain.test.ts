@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ravenSource } from '../../src/source/raven.js'
 import { RavenModel } from '../simulation/raven-model.js'
+import { eventually } from '../support/eventually.js'
 import { config, FakeWorld, failureOf, lease, must, ownerIn, target } from '../support/world.js'
 
 let world: FakeWorld
@@ -65,7 +66,7 @@ test('is not asked by GET where the answer to a POST was lost', async () => {
   answer = () => new Promise((_, reject) => (lose = reject))
   const { owner } = ownerIn(world)
   const lost = owner.claim(target, 1)
-  await vi.waitUntil(() => sent.length === 1)
+  await eventually(() => expect(sent).toEqual(['POST']))
   answer = raven
   must(await owner.claim({ ...target, collection: 'invoices' }, 1))
   lose(new TypeError('fetch failed'))

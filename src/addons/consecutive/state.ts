@@ -100,8 +100,8 @@ interface EndedSeries {
  *   one may have made, too.
  * - `closed`: somebody has closed it at the server.
  * - `unknown`: the server does not know it any more: its ledger was restored from a backup, or its
- *   secret was renewed. A person may have handed the series over before, so the numbers from … to …,
- *   of which the server had not heard, another device may have made, too.
+ *   secret was renewed. A person may have handed the series over before: another device may have
+ *   made the numbers from … to …, too, of which the server had not heard.
  * - `other-ledger`: another ledger answers, which gives the same letters. No series begins before
  *   you call `hilo.startOver()`, or that ledger follows the first one.
  */
