@@ -76,7 +76,10 @@ export function newClaimRequests({ world, source, signal, run }: OwnerContext) {
     for (const together of requests.values()) send(together)
   }
 
-  /** A collection that is refused in the request claims again alone, and gets the reason. */
+  /**
+   * A collection that is refused in the request claims again alone, and gets the reason. The
+   * refusal by another ledger is its reason already.
+   */
   function send(stored: readonly Stored[]): void {
     const wanted = stored.map(({ part: { target }, claim }): WantedRange => ({ target, claim }))
     const isAlone = wanted.length === 1 || signal.aborted
