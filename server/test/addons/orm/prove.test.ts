@@ -10,7 +10,6 @@ import { openLedger } from '../../../src/index.js'
 import { grantOf, newId } from '../../ledger-bench.js'
 import { newDatabase } from '../../postgres.js'
 import { runSql } from '../../postgres-cluster.js'
-import { runCli } from '../../run-cli.js'
 import { proveBeside } from './proving.js'
 
 const KEY = { database: 'Shop', collection: 'orders' }
@@ -218,14 +217,5 @@ describe('the command', () => {
     )
     await expect(run(optionsWith({ ...LO, ids: false }))).rejects.toThrow('so nobody can look')
     await expect(run({ databaseUrl: await newDatabase() })).rejects.toThrow('There is no ledger')
-  })
-
-  test('as it is typed', async () => {
-    const { databaseUrl } = await shop(LO, SEQUENCE)
-    const args = ['--database-url', databaseUrl, '--prove', 'Shop/orders']
-    expect(await runCli(['check', ...args])).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('None is bound.'),
-    })
   })
 })
