@@ -220,13 +220,6 @@ test('ids for calls without await run out within one task; `warm` brings others'
   expect(hilo.nextNumberSync('orders')).toBe(held + 2)
 })
 
-test('what the app has warmed stays when the server is cut off', async () => {
-  const hilo = createTestHilo({ reserve: 2 })
-  await hilo.warm('orders', 20)
-  hilo.disconnect()
-  for (let i = 1; i <= 20; i++) expect(hilo.nextIdSync('orders')).toBe(`orders/${i}-A`)
-})
-
 test('status events wait for no timer', async () => {
   vi.useFakeTimers()
   const hilo = createTestHilo()
@@ -265,15 +258,6 @@ test.each(['disconnect', 'exhaust', 'fork'] as const)(
     }
   },
 )
-
-test('release of a database leaves the others what they hold', async () => {
-  const hilo = createTestHilo()
-  await hilo.nextId('orders')
-  await hilo.nextId('orders', { database: 'Other' })
-  await hilo.release({ database: 'Other' })
-  expect(hilo.status('orders').available).toBeGreaterThan(0)
-  expect(hilo.status('orders', { database: 'Other' }).available).toBe(0)
-})
 
 test('options are checked as those of `createHilo`, also those that do nothing', () => {
   const wrong = { name: 7, worker: 'w', headers: 7, source: {}, store: {}, url: 'ftp://x', tag: 1 }
