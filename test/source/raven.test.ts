@@ -366,11 +366,6 @@ describe('an answer that is no range', () => {
     serve('{"collections":[{"Prefix":"orders/","Low":1,"High":1e999}]}')
     expect((await refusal(source().claim(target, claim))).code).toBe('unsafe-range')
   })
-
-  test('of a megabyte is cut short in the message', async () => {
-    serve('x'.repeat(1_000_000))
-    expect((await refusal(source().claim(target, claim))).message.length).toBeLessThan(500)
-  })
 })
 
 describe('a refusal', () => {
@@ -636,15 +631,6 @@ describe('a server that cannot be reached', () => {
     expect(error.message).toContain('did not answer within 30 ms')
   })
 
-  test('because its answer stops half way fails after the timeout', async () => {
-    const url = await misbehave((socket) =>
-      socket.write('HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{"Prefix":'),
-    )
-    expect(
-      (await refusal(ravenSource({ url, timeout: 30 }, () => ({})).claim(target, claim))).code,
-    ).toBe('server-unreachable')
-  })
-
   test('because the connection is reset says so, with the cause', async () => {
     const url = await misbehave((socket) => socket.resetAndDestroy())
     const error = await refusal(
@@ -670,22 +656,5 @@ describe('a server that cannot be reached', () => {
     const shown = { ...claim, shown: [{ token: 't1', next: 1 }] }
     for (const first of [claim, shown])
       expect((await refusal(moved.claim(target, first))).message).toContain(said)
-  })
-
-  test('is waited for also where the timeout is no whole number', async () => {
-    const url = await misbehave(() => {})
-    const error = await refusal(
-      ravenSource({ url, timeout: 30.5 }, () => ({})).claim(target, claim),
-    )
-    expect(error.message).toContain('did not answer within 30.5 ms')
-  })
-
-  test('because nobody listens says so', async () => {
-    const url = await misbehave(() => {})
-    await new Promise((done) => server!.close(done))
-    server = undefined
-    expect(
-      (await refusal(ravenSource({ url, timeout: 5000 }, () => ({})).claim(target, claim))).code,
-    ).toBe('server-unreachable')
   })
 })

@@ -110,12 +110,6 @@ describe('the switches', () => {
     expect(await hilo.nextId('orders')).toMatch(/^orders\/\d+-A$/)
   })
 
-  test('exhaust: a collection that was not used before has no id, either', async () => {
-    const hilo = createTestHilo()
-    hilo.exhaust()
-    await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'exhausted' })
-  })
-
   test.each([10, 40])(
     'fork: an event tells the app, and a reserve of %i is a gap',
     async (reserve) => {
@@ -218,19 +212,6 @@ test('ids for calls without await run out within one task; `warm` brings others'
   expect(() => hilo.nextIdSync('orders')).toThrow(expect.objectContaining({ code: 'not-leased' }))
   await hilo.warm('orders', 1)
   expect(hilo.nextNumberSync('orders')).toBe(held + 2)
-})
-
-test('status events wait for no timer', async () => {
-  vi.useFakeTimers()
-  const hilo = createTestHilo()
-  await hilo.warm('orders', 3)
-  let seen = 0
-  hilo.addEventListener('status', ({ detail }) => {
-    seen = detail.collections.orders!.leased
-  })
-  hilo.nextIdSync('orders')
-  await Promise.resolve()
-  expect(seen).toBe(hilo.status('orders').leased)
 })
 
 test.each(['disconnect', 'exhaust', 'fork'] as const)(
