@@ -262,6 +262,15 @@ describe('hilo/checkin', () => {
   })
 })
 
+test('where a number is, nobody is told of a name that no collection has', async () => {
+  const path = '/databases/Shop/hilo/explain?number=1&tag='
+  expect((await ask(`${path}orders`)).status).toBe(200)
+  expect(await ask(`${path}orders|`)).toMatchObject({
+    status: 500,
+    body: { Message: expect.stringContaining("end with '|'") },
+  })
+})
+
 describe('databases and topology', () => {
   test('topology echoes the host that was asked for', async () => {
     expect(

@@ -143,6 +143,21 @@ describe('operation', () => {
     ])
   })
 
+  test('metrics tell in seconds how long a claim takes', async () => {
+    const { ask, handler, ledger } = await newHandler()
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { claim } = ledger
+    ledger.claim = (claims) => {
+      now = 1_000
+      return claim(claims)
+    }
+    await ask(NEXT)
+    const text = await (await handler(new Request('http://ids.test/metrics'))).text()
+    expect(text.split('\n')).toContain('hilo_claim_seconds_sum 1')
+  })
+
   test('requests are logged when asked for, without their query', async () => {
     const log = { info: vi.fn(), error: vi.fn() }
     await (await newHandler({ log })).ask(NEXT)

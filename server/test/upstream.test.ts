@@ -345,6 +345,13 @@ test('a database that has moved to other nodes is found there', async () => {
   expect(checker.violations).toEqual([])
 })
 
+test('a range of which the answer names no node is of the node that was asked', async () => {
+  const { nodes } = await startRaven(['B'])
+  const { take } = await open(nodes[0]!)
+  nodes[0]!.instead = (path) => (path.includes('/next') ? grantedAt(path, { Low: 1 }) : undefined)
+  expect((await take()).serverTag).toBe('B')
+})
+
 test('a node that answers something else has not answered: another one is asked', async () => {
   const { nodes } = await startRaven(['A', 'B'])
   const { take } = await open(nodes[0]!)

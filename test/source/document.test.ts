@@ -270,7 +270,7 @@ describe('a store', () => {
       'with something else there',
       new Response('<html>', { headers: { ETag: '"1"' } }),
       'no-hilo-server',
-      'not JSON',
+      `The document ${ADDRESS} cannot be used: it is not JSON: <html>. Nothing was taken.`,
     ],
     [
       'with a document of another kind',
@@ -327,7 +327,15 @@ describe('the sign-in page of a network, which answers everything with 200', () 
     await source.claim(target, claimOf(), LONG)
     store.before = (asked) => (asked === method ? page() : undefined)
     const answer = await source.claim(target, claimOf(), LONG)
-    expect(answer).toMatchObject({ failure: { code: 'no-hilo-server', noAnswer: true } })
+    expect(answer).toMatchObject({
+      failure: {
+        code: 'no-hilo-server',
+        noAnswer: true,
+        message: expect.stringMatching(
+          / https:\S+ cannot be used: it is not JSON: <!doctype html>/,
+        ),
+      },
+    })
     expect(store.max()).toBe(64)
     store.before = () => undefined
     expect(await source.claim(target, claimOf(), LONG)).toMatchObject({

@@ -208,9 +208,9 @@ describe('the command', () => {
   test('needs a ledger, a column, one collection, and a back end', async () => {
     const { options, optionsWith } = await shop(LO, SEQUENCE)
     const run = (changed: object, name?: string) =>
-      prove({ ...options, ...changed }, { name, seconds: 0, everyMs: 1, say() {} })
+      prove({ ...options, ...changed }, { name, seconds: 0.01, everyMs: 1, say() {} })
     await expect(run({})).rejects.toThrow(
-      'Not proved: in 0 seconds, the back end began 0 of 2 blocks',
+      'Not proved: in 0.01 seconds, the back end began 0 of 2 blocks',
     )
     await expect(run({}, 'Shop/lines')).rejects.toThrow(
       'one collection that is bound to a counter: Shop/lines. There are: Shop/orders.',
