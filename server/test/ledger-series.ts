@@ -228,6 +228,11 @@ export function describeSeries(promise: Promises): void {
         const closed = (await list()).find(({ letter }) => letter === name)
         expect(closed).toMatchObject({ link: { last: 2, ...link(2) }, closed: { reason } })
       }
+      const { token, name: letter } = await begin()
+      const closing = { database, collection: 'receipts', letter, by: 'anna', reason: 'lost' }
+      const first = tokenOf(await tell(token, 1))
+      await ledger.closeSeries({ ...closing, at: AT })
+      expect(await tell(first, 2, lies[1])).toMatchObject({ closed: { by: 'anna' } })
     },
   )
 

@@ -191,6 +191,13 @@ describe('a claim', () => {
     expect(await rangeOf(store)).toMatchObject({ from: 65, to: 96 })
   })
 
+  test('whose fetch fails in the app says so', async () => {
+    const fetch = () => Promise.reject(new Error('signed out'))
+    const answer = await documentSource({ url, key: 'store', fetch }).claim(target, claimOf(), LONG)
+    const message = expect.stringContaining('failed: signed out.')
+    expect(answer).toMatchObject({ failure: { code: 'server-unreachable', message } })
+  })
+
   test('that loses every race fails, to be tried again later', async () => {
     const store = new Store()
     store.documents.set(ADDRESS, '{"Max":0}')

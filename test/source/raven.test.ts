@@ -1,6 +1,6 @@
 /** Ranges over RavenDB’s protocol: what a claim sends, and what is made of every answer. */
 import { getEventListeners } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { HiloError, toFailure } from '../../src/core/errors.js'
@@ -618,11 +618,7 @@ describe('a server that cannot be reached', () => {
   })
 
   /** A server that does this with every request. */
-  async function misbehave(act: (socket: Socket) => void): Promise<string> {
-    server = createServer((request) => act(request.socket))
-    await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening))
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  }
+  const misbehave = (act: (socket: Socket) => void) => listen((request) => act(request.socket))
 
   test('because it hangs fails after the timeout, and is not asked again for as long', async () => {
     const url = await misbehave(() => {})
@@ -639,16 +635,21 @@ describe('a server that cannot be reached', () => {
     expect(error.code).toBe('server-unreachable')
     expect(error.message).toContain('could not be reached')
     expect(error.cause).toBeInstanceOf(TypeError)
+    expect(error.retryAfter).toBeUndefined()
   })
 
+  async function listen(answer: RequestListener): Promise<string> {
+    server = createServer(answer)
+    await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
   test('under this address redirects: a refusal names where to', async () => {
-    server = createServer(({ url, method }, response) => {
+    const url = await listen(({ url, method }, response) => {
       if (url!.startsWith('/old')) response.writeHead(301, { Location: `/new/${method}` }).end()
       else
         response.writeHead(500).end(JSON.stringify({ ...REFUSAL, Message: `${method} has no tag` }))
     })
-    await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const moved = ravenSource({ url: `${url}/old`, timeout: 5000 }, () => ({}))
     const { message } = await refusal(moved.checkIn(target, { id: 'c', grants: [] }))
     const said = `${url}/old, redirected to ${url}/new/POST, answered 500: GET has no tag.`
@@ -656,5 +657,15 @@ describe('a server that cannot be reached', () => {
     const shown = { ...claim, shown: [{ token: 't1', next: 1 }] }
     for (const first of [claim, shown])
       expect((await refusal(moved.claim(target, first))).message).toContain(said)
+  })
+
+  test('under this address answers elsewhere: a range is a range', async () => {
+    const url = await listen(({ url }, response) => {
+      const isOld = url!.startsWith('/old')
+      if (isOld) response.writeHead(307, { Location: url!.replace('old', 'new') }).end()
+      else response.writeHead(201).end(JSON.stringify({ collections: [answer] }))
+    })
+    const moved = ravenSource({ url: `${url}/old`, timeout: 5000 }, () => ({}))
+    expect((await moved.claim(target, claim)).range).toMatchObject({ from: 33, to: 64 })
   })
 })
