@@ -1,5 +1,6 @@
 /** What the order desk is for, in Chromium: orders get final ids, online and offline. */
 import { expect, test } from 'vitest'
+import { complaintsAbout } from './axe.js'
 import { syncInBackground } from './chromium.js'
 import { create, openDesk, seen, status, switchTo } from './desk-page.js'
 
@@ -91,3 +92,100 @@ test('receipts are consecutive, offline too; an open one is there after a crash'
     '#receipts-summary:text("2 receipts, no number missing · 1 not confirmed")',
   )
 })
+
+test('who kills a tab sees at once what it lost', async () => {
+  const { page } = await openDesk()
+  await page.click('#ten')
+  await seen(page, 'orders/10-A', 'sent')
+  await page.click('#kill')
+  await page.waitForSelector('#killed:text("numbers for orders")')
+  expect(await page.evaluate(() => scrollY)).toBe(0)
+})
+
+test('on a laptop, each of the four desks shows the orders that it made', async () => {
+  const { page, url } = await openDesk()
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await page.goto(`${url}/demo/four/`)
+  const desks = page.mainFrame().childFrames()
+  for (const desk of desks) await desk.click('#ten')
+  for (const [at, desk] of desks.entries()) {
+    await desk.locator('.order').nth(39).waitFor()
+    const bottom = async () => {
+      // While the list is drawn anew, its first order is nowhere.
+      const box = await desk.locator('.order').first().boundingBox()
+      return box && box.y + box.height
+    }
+    await expect.poll(bottom, { message: `desk ${at + 1}` }).toBeLessThan(800)
+  }
+})
+
+test('what fails is told to the customer, and not in words for developers', async () => {
+  const { page, stop } = await openDesk()
+  await stop()
+  const more = '[data-collection=orders]'
+  await page.click(`${more} button`)
+  await page.waitForSelector(`${more} .meter-problem:text("no more ids now")`)
+  await page.evaluate(() => {
+    const { transaction } = IDBDatabase.prototype
+    IDBDatabase.prototype.transaction = function (...all) {
+      if (this.name.startsWith('offline-hilo')) throw new DOMException('QUOTA')
+      return transaction.apply(this, all)
+    }
+  })
+  await page.click('#print')
+  await page.waitForSelector('#receipts-problem:text("That did not work")')
+  expect(await page.textContent('main')).not.toMatch(/QUOTA|HiLo server|http:/)
+})
+
+const LOOKS = [
+  ['light', 1280, 800],
+  ['light', 390, 844],
+  ['dark', 1280, 800],
+  ['dark', 360, 800],
+] as const
+
+test.each(LOOKS)(
+  'axe finds nothing to complain of, and nothing is cut off: %s, %i pixels wide',
+  async (colorScheme, width, height) => {
+    const { page, url } = await openDesk()
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.setViewportSize({ width, height })
+    const look = async (at: string) => {
+      expect(await complaintsAbout(page), at).toEqual([])
+      const wide = () => document.documentElement.scrollWidth > document.documentElement.clientWidth
+      expect(await page.evaluate(wide), at).toBe(false)
+    }
+    await look('the empty desk')
+
+    await page.click('#ten')
+    await seen(page, 'orders/10-A', 'sent')
+    await page.click('#forge')
+    await seen(page, 'orders/10-A', 'refused')
+    await page.click('#print')
+    await page.waitForSelector('.receipt')
+    await page.click('#inside summary')
+    await page.waitForSelector('hilo-inspector')
+    await look('orders')
+
+    await page.click('.order[data-id="orders/9-A"] [name="edit"]')
+    await page.waitForSelector('#editor[open]')
+    await look('an order that is edited')
+    await page.click('#editor-cancel')
+
+    await switchTo(page, 'offline')
+    await page.click('#storm')
+    await page.waitForSelector('#problem-title:text("Only")')
+    const shown = () => document.querySelector('#problem')!.getBoundingClientRect().top >= 0
+    expect(await page.evaluate(shown)).toBe(true)
+    await look('too few ids')
+    await page.click('#kill')
+    await page.waitForSelector('#killed:text("numbers for orders")')
+    await look('a tab that was killed')
+
+    for (const other of ['four', 'minimal', 'play']) {
+      await page.goto(`${url}/demo/${other}/`)
+      await page.waitForSelector('button:enabled')
+      await look(other)
+    }
+  },
+)
