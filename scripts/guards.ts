@@ -1085,6 +1085,8 @@ export const GUARDS: Guard[] = [
   guard('H26 a server is asked under its own names only', 'server/origin'),
   guard('H26 a body says that it is JSON', 'server/origin'),
   guard('H26 a token does what its actions say', 'server/access'),
+  guard('H26 who may not ask is told no mistake', 'server/access'),
+  guard('H26 whom the application refuses is told no mistake', 'server/access'),
   guard('H26 documents and seeds need a right of their own', 'server/access', 'return true'),
   guard(
     'H26 a claim is answered again only to whom it was answered',
