@@ -22,11 +22,9 @@ import {
   SQLITE_FILE,
   upgradeSqlite,
 } from '../sql/schema.js'
-import { refuseChanged } from '../sql/shape.js'
 import { sqlStore } from '../sql/store.js'
 import { type Connect, connectTo, connectToRead } from './connection.js'
 import { createMissing, refuseLost, requireOneName, requireWritable, syncEntries } from './place.js'
-import { tablesIn } from './shape.js'
 import {
   BUSY_TIMEOUT_MS,
   commitsTo,
@@ -104,7 +102,7 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     const identity = write(db, () => {
-      const known = upgradeSqlite(runIn(db), folder, opening, (run) => refuseChanged(tablesIn(run)))
+      const known = upgradeSqlite(runIn(db), folder, opening)
       countStart(db)
       return known
     })
