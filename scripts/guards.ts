@@ -365,6 +365,8 @@ export const GUARDS: Guard[] = [
   ),
   guard('H20 an etcd that was restored grants nothing', 'server/addons/region/etcd'),
   guard('H20 a log without its file is not begun anew', 'server/sqlite-ledger'),
+  guard('H20 a file that was emptied is not begun anew', 'server/sqlite-ledger'),
+  guard('H20 a ledger with damaged counters does not start', 'server/sqlite-ledger'),
   guard(
     'H20 all floors are raised from where etcd is, not from where one region is',
     'server/addons/region/etcd',
