@@ -22,7 +22,7 @@ export interface Access {
    * the request is read: who may not ask is told none of its mistakes.
    * @param actions of the route. What the request says decides which
    * @param authorization the header's value, for a request that can have no header
-   * @throws Refusal without a valid token, where tokens are asked for, or with one for other actions
+   * @throws Refusal where tokens are asked for, without a valid one for one of these actions
    */
   callerOf(c: Context, actions: readonly Action[], authorization?: string): Caller
   /**

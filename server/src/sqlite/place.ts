@@ -49,7 +49,7 @@ export function refuseLost(folder: string): void {
 
 /**
  * Since it was made: a start that is cut off, or that another process is in, leaves an empty file
- * as it was made. A file system that does not know when a file was made tells 0, or the last change.
+ * as it was made. A file system that does not know when that was tells 0, or the last change.
  */
 const wasWritten = ({ birthtimeNs, mtimeNs }: BigIntStats): boolean =>
   birthtimeNs > 0n && mtimeNs !== birthtimeNs

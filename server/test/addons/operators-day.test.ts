@@ -70,7 +70,8 @@ async function inPostgres(): Promise<Place> {
   const { href } = new URL('/postgres', databaseUrl)
   const name = new URL(databaseUrl).pathname.slice(1)
   const flags = ['--database-url', databaseUrl]
-  const disconnect = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`
+  const disconnect = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = '${name}'`
   return {
     init: async () => void (await run(['init', ...flags])),
     serve: () => startProcess([...flags, '--port', '0']),
