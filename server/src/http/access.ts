@@ -166,10 +166,8 @@ export function createAccess(
       const database = c.req.param('database')!
       // guard: H26 who may not ask is told no mistake
       requireRight(token, database, actions)
-      if (authorize) {
-        const wanted = { action: actions[0]!, database, count: 0 }
-        unasked.set(c.env.request, () => askApplication(authorize, request, wanted))
-      }
+      const wanted = { action: actions[0]!, database, count: 0 }
+      if (authorize) unasked.set(c.env.request, () => askApplication(authorize, request, wanted))
       requireDatabase(databases, database, 500)
       return {
         database,

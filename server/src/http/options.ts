@@ -154,9 +154,7 @@ export const databaseList = z.array(databaseName).superRefine((names, context) =
       context.addIssue({
         code: 'custom',
         path: [i],
-        message:
-          `is '${name}', which is listed already: case makes no difference, so both would be one ` +
-          'database with the same counters. Leave one of them out',
+        message: `is '${name}', which is listed already: case makes no difference. Remove it`,
       })
 })
 

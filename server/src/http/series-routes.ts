@@ -149,11 +149,13 @@ export function seriesRoutes(
       const outcome = await admit({ wanted, cost: ONE_SERIES }, () => ledger.claimSeries(asked))
       if ('refused' in outcome || outcome.isRepeat) refund(ONE_SERIES)
       if ('other' in outcome) others.note(database, outcome.other)
-      if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
-      if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(name!, collection)
-      if ('refused' in outcome && outcome.refused === 'many') throw manySeries(asked.most)
-      if ('refused' in outcome && outcome.refused === 'unlisted') throw unlisted(database)
-      if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))
+      if ('refused' in outcome) {
+        if (outcome.refused === 'full') throw quotaReached('series')
+        if (outcome.refused === 'taken') throw nameTaken(name!, collection)
+        if (outcome.refused === 'many') throw manySeries(asked.most)
+        if (outcome.refused === 'unlisted') throw unlisted(database)
+        throw claimRefused(outcome, letterClaim(asked))
+      }
       if (!outcome.isRepeat && !outcome.after) metrics.seriesBegan()
       const { name: series, token, after, ranges } = outcome
       const granted: SeriesAnswer = {

@@ -41,9 +41,8 @@ export function refuseLost(folder: string): void {
   // guard: H20 a file that was emptied is not begun anew
   if (found?.size === 0n && wasWritten(found))
     throw new Error(
-      `${join(folder, SQLITE_FILE)} is empty, and was not always: a ledger that was in it is ` +
-        `lost. Nothing was changed. To go on with that one, ${RESTORE} If none was ever there, ` +
-        'delete the file.',
+      `${join(folder, SQLITE_FILE)} is empty, and was not always: a ledger is lost. Nothing was ` +
+        `changed. To go on with it, ${RESTORE} If none was ever there, delete the file.`,
     )
 }
 
@@ -51,7 +50,7 @@ export function refuseLost(folder: string): void {
  * Since it was made: a start that is cut off, or that another process is in, leaves an empty file
  * as it was made. A file system that does not know when that was tells 0, or the last change.
  */
-const wasWritten = ({ birthtimeNs, mtimeNs }: BigIntStats): boolean =>
+const wasWritten = ({ birthtimeNs, mtimeNs }: BigIntStats) =>
   birthtimeNs > 0n && mtimeNs !== birthtimeNs
 
 /**
