@@ -113,7 +113,7 @@ export function seriesRoutes(
 ): Hono {
   return new Hono()
     .get('/hilo/series', async (c) => {
-      const { database, admit } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c, ['series-list'])
       const asked = { database, ...readListQuery(new Parameters(c.req.url)) }
       const wanted = [{ action: 'series-list', count: 0 } as const]
       const { series, next } = await admit({ wanted }, () => ledger.seriesPage(asked))
@@ -123,7 +123,7 @@ export function seriesRoutes(
       } satisfies SeriesList)
     })
     .post('/hilo/series', async (c) => {
-      const { database, name: by, devices, admit, refund } = access.callerOf(c)
+      const { database, name: by, devices, admit, refund } = access.callerOf(c, ['series'])
       const {
         claim,
         collection,
@@ -149,11 +149,13 @@ export function seriesRoutes(
       const outcome = await admit({ wanted, cost: ONE_SERIES }, () => ledger.claimSeries(asked))
       if ('refused' in outcome || outcome.isRepeat) refund(ONE_SERIES)
       if ('other' in outcome) others.note(database, outcome.other)
-      if ('refused' in outcome && outcome.refused === 'full') throw quotaReached('series')
-      if ('refused' in outcome && outcome.refused === 'taken') throw nameTaken(name!, collection)
-      if ('refused' in outcome && outcome.refused === 'many') throw manySeries(asked.most)
-      if ('refused' in outcome && outcome.refused === 'unlisted') throw unlisted(database)
-      if ('refused' in outcome) throw claimRefused(outcome, letterClaim(asked))
+      if ('refused' in outcome) {
+        if (outcome.refused === 'full') throw quotaReached('series')
+        if (outcome.refused === 'taken') throw nameTaken(name!, collection)
+        if (outcome.refused === 'many') throw manySeries(asked.most)
+        if (outcome.refused === 'unlisted') throw unlisted(database)
+        throw claimRefused(outcome, letterClaim(asked))
+      }
       if (!outcome.isRepeat && !outcome.after) metrics.seriesBegan()
       const { name: series, token, after, ranges } = outcome
       const granted: SeriesAnswer = {
@@ -166,7 +168,7 @@ export function seriesRoutes(
       return answer(granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {
-      const { database, admit } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c, ['series'])
       const told = await readCheckInBody(c)
       const wanted = [{ action: 'series', count: 0 } as const]
       const rows = 1 + (told.periods?.length ?? 0) + (told.closings?.length ?? 0)
@@ -183,7 +185,7 @@ export function seriesRoutes(
       return answer(resultBody(result, told.ledger))
     })
     .post('/hilo/series/close', async (c) => {
-      const { database, admit } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c, ['series-close'])
       const { collection, series: letter, by, reason } = await readCloseBody(c)
       const wanted = [{ action: 'series-close', tag: collection, count: 0 } as const]
       const at = Date.now()
@@ -194,7 +196,7 @@ export function seriesRoutes(
       return answer(listed(closed) satisfies ListedSeries)
     })
     .post('/hilo/series/hand-over', async (c) => {
-      const { database, admit } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c, ['series-hand-over'])
       const { series: letter, ...given } = await readHandOverBody(c)
       const { collection } = given
       const wanted = [{ action: 'series-hand-over', tag: collection, count: 0 } as const]
