@@ -19,6 +19,7 @@ import {
 import { findCounter } from '../addons/bound/orm/relations.js'
 import { columnsOf, proveCommand, rememberProof } from '../addons/bound/orm/remembered-proof.js'
 import { quoted } from '../addons/bound/orm/sql-text.js'
+import { unnamedProblems } from '../addons/bound/orm/unnamed-columns.js'
 import { findSchemas } from '../addons/postgres/schemas.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
@@ -88,6 +89,7 @@ async function watchUntilProved(
   const { blocks, system } = counter
   // With something granted, only ids are compared that the counter has still to give.
   const problems = await shapeProblems(query, counter, isFirst)
+  problems.push(...(await unnamedProblems(query, counter)))
   if (problems.length === 0) problems.push(...(await idProblems(query, counter, 1)))
   if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
   const above = firstOf(blocks, await nextValue(query, counter)) - 2n * blocks.size

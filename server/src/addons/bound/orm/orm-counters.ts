@@ -33,6 +33,7 @@ import { findCounter, findRelation, shapeOf } from './relations.js'
 import { isProven, proveCommand, unprovenProblems } from './remembered-proof.js'
 import { STRATEGIES } from './strategies.js'
 import { takeBlocks } from './take-blocks.js'
+import { unnamedProblems } from './unnamed-columns.js'
 import { type UsedRange, usedOf } from './used-ids.js'
 
 /**
@@ -364,8 +365,11 @@ export async function startBindings(
     problems.push(...unproven.map((problem) => `${name}: ${problem}`))
   }
   refuseBindings(problems)
-  for (const [name, { counter }] of countersIn(bindings))
-    if (!(await isProven(query, schemas.ledger, counter))) tell(`${name}: ${unprovenText(counter)}`)
+  for (const [name, { counter }] of countersIn(bindings)) {
+    const said = await unnamedProblems(query, counter)
+    if (!(await isProven(query, schemas.ledger, counter))) said.push(unprovenText(counter))
+    for (const caution of said) tell(`${name}: ${caution}`)
+  }
   for (const bound of bindings.values()) {
     if (isFirst && bound.authority === 'counter')
       await addFirstRow(query, bound.counter, await floorOf(query, schemas.ledger, bound.counter))
