@@ -162,11 +162,11 @@ function contradiction(
     wrong.every(({ value, id }) => firstOf(other.blocks, value) === id),
   )
   const [one, two] = wrong as [(typeof wrong)[0], (typeof wrong)[0]]
-  const distance = (two.id - one.id) / (two.value - one.value)
+  const distance = ((two.id - one.id) * blocks.step) / (two.value - one.value)
   const fit = fitting.map(({ name }) => name).join(', ')
   const hint = fit
     ? `${fit} makes what was made. `
-    : `Two values that follow each other are ${distance * blocks.step} ids apart there. `
+    : `Two values that follow each other are ${distance} ids apart there. `
   return new CounterUnusable(`Not proved: ${jumps.join('; ')}. ${hint}${again}`)
 }
 
