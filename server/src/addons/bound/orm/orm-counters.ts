@@ -34,7 +34,7 @@ import { isProven, proveCommand, unprovenProblems } from './remembered-proof.js'
 import { STRATEGIES } from './strategies.js'
 import { takeBlocks } from './take-blocks.js'
 import { unnamedProblems } from './unnamed-columns.js'
-import { type UsedRange, usedOf } from './used-ids.js'
+import { joined, type UsedRange, usedOf } from './used-ids.js'
 
 /**
  * Other takers of some counters give up when they lose too many races. There, takes that follow
@@ -124,7 +124,7 @@ function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): 
       await refuseUnproven(query, binding)
       const count = paced(binding, Math.ceil(wanted / Number(binding.blocks.size)))
       const taken = await explained(binding, () => takeBlocks(query, binding, count, wanted, above))
-      for (const range of taken.used) tell(usedText(binding, range, 'were passed over'))
+      for (const range of joined(taken.used)) tell(usedText(binding, range, 'were passed over'))
       return { fresh: taken.fresh, used, isAtEnd }
     },
   }
