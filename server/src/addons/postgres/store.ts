@@ -134,10 +134,12 @@ function withRaised(
   asks: readonly CounterAsk[],
   answers: ReadonlyMap<string, CounterAnswer>,
 ): Error {
-  const raised = asks.filter((ask) => ask.raiseBy !== undefined && answers.has(keyText(ask)))
+  const raised = asks
+    .filter((ask) => ask.raiseBy !== undefined && answers.has(keyText(ask)))
+    .map(({ collection }) => collection)
   if (raised.length > 0)
     error.message +=
-      ` The counters of these went up before: ${raised.map(({ collection }) => collection).join(', ')}. ` +
+      ` The counters of these went up before: ${raised.join(', ')}. ` +
       'A sequence does not come down again, so that is a gap. No floor was raised. Run it again ' +
       'once this is mended.'
   return error

@@ -46,8 +46,8 @@ export async function unnamedProblems(query: Query, counter: Counter): Promise<s
   const named = counter.ids.map(nameOfColumn).join(', ')
   return columns.map(
     (column) =>
-      `${column} takes its ids from ${nameOf(counter)}, too, and ids has only ${named}. So nobody ` +
-      'looks which ids it has. Name it there, too, or in place of a wrong one. If that table is a ' +
-      'copy that makes no ids, DROP DEFAULT of the column.',
+      `${column} takes its ids from ${nameOf(counter)}, too, and ids has only ${named}. So ` +
+      'nobody looks which ids it has. Name it there, too, or in place of a wrong one. If that ' +
+      'table is a copy that makes no ids, DROP DEFAULT of the column.',
   )
 }
