@@ -185,7 +185,7 @@ test('a floor that a rule keeps from the counter is not raised', async () => {
   )
 })
 
-test('one of several counters cannot be raised: it says which ones were, and later all are', async () => {
+test('one of several counters cannot be raised: those that were are named', async () => {
   const { sql, claim } = await open(SEQUENCE, { parts: TABLE })
   await claim()
   const raise = () => ledger.raiseFloors({ database: 'Shop', by: 100 })
