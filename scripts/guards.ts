@@ -397,6 +397,11 @@ export const GUARDS: Guard[] = [
     'server/addons/orm/prove',
   ),
   guard(
+    'H20 a sequence that fills a column which is not named gives no first block',
+    'server/addons/orm/unnamed-columns',
+    'const unnamed: string[] = []',
+  ),
+  guard(
     'H20 a statement that would not see all rows fails',
     'server/addons/orm/id-columns',
     change('= off', '= on'),
