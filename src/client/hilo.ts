@@ -14,6 +14,7 @@ import {
   type CheckedOptions,
   checkCall,
   checkCount,
+  checkDatabase,
   checkListener,
   checkOptions,
   type HiloOptions,
@@ -124,7 +125,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       stored: (...change) => this.#observed(...change),
     })
     // A server that renders pages imports this file, too, and would claim at each start.
-    const isServer = !('document' in globalThis || 'location' in globalThis || checked.store)
+    // In Deno, `location` is there without a value.
+    const isServer = !(globalThis.document || globalThis.location || checked.store)
     if (!isServer) this.#ready = this.#start()
   }
 
@@ -458,7 +460,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     ...known: (keyof CallLimits)[]
   ): Promise<Awaited<ReturnType<OnlineCalls[M]>>> {
     const startedAt = performance.now()
-    const { timeout = Number.POSITIVE_INFINITY, signal } = checkCall(options, ...known)
+    const checked = checkCall(options, ...known)
+    const { timeout = Number.POSITIVE_INFINITY, signal, database } = checked
+    if (database !== undefined) checkDatabase(database, this.#instance.options)
     const call = `\`hilo.${name}()\``
     const calls = await withinLimits(this.#loadOnlineCalls(), { timeout, signal, call })
     const make = calls[name] as (...all: [Caller, typeof args]) => ReturnType<OnlineCalls[M]>

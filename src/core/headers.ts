@@ -1,4 +1,5 @@
 /** The request headers that an app gives, in a form that can be sent to a worker. */
+import { reasonOf } from './brief.js'
 import { HiloError } from './errors.js'
 
 /** The headers of each request, or a function that is asked before each of them: for tokens. */
@@ -12,11 +13,12 @@ export function plainHeaders(headers: HeadersInit | undefined): Record<string, s
   try {
     return Object.fromEntries(new Headers(headers))
   } catch (cause) {
-    throw new HiloError(
-      'invalid-argument',
-      `No request was sent: \`headers\` are not what fetch takes (${(cause as Error).message}). ` +
-        'Pass { name: value }. For characters beyond U+00FF, use `encodeURIComponent(value)`.',
-      { cause },
-    )
+    const pairs: unknown[][] = Array.isArray(headers) ? headers : Object.entries(Object(headers))
+    const [name] = pairs.find((pair) => /[^\0-\xff]/.test(String(pair))) ?? []
+    const why = name
+      ? `the header '${name}' in \`headers\` has a character beyond U+00FF. Use ` +
+        '`encodeURIComponent(value)`'
+      : `\`headers\` are not what fetch takes (${reasonOf(cause)}). Pass { name: value }`
+    throw new HiloError('invalid-argument', `No request was sent: ${why}.`, { cause })
   }
 }

@@ -2,6 +2,7 @@
  * The options of `createHilo`, and their check. A wrong option is refused by name before anything
  * starts. To add one, describe it in `HiloOptions` and give its rule in `CHECKS`.
  */
+import { shown } from '../core/brief.js'
 import { HiloError } from '../core/errors.js'
 import { type GivenHeaders, plainHeaders } from '../core/headers.js'
 import { tryFormat } from '../core/id-format.js'
@@ -340,13 +341,7 @@ function isNear(one: string, other: string, changes: number): boolean {
 }
 
 function invalid(name: string, rule: string, value: unknown): HiloError {
-  const shown =
-    typeof value === 'string'
-      ? JSON.stringify(value)
-      : typeof value === 'object' && value
-        ? Object.prototype.toString.call(value)
-        : String(value)
-  return nothingDone(`\`${name}\` has to be ${rule}; this is ${shown}.`)
+  return nothingDone(`\`${name}\` has to be ${rule}; this is ${shown(value)}.`)
 }
 
 const nothingDone = (why: string): HiloError =>
