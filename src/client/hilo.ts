@@ -106,7 +106,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.#listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
     this.#instance = new Instance(checked, realm, {
-      inPage: (cause) => this.#degrade('no-worker', cause),
+      inPage: (cause) => this.#degrade('no-worker', cause, checked.worker ?? realm.spawn),
       changed: ({ pageLeases }) => {
         if (pageLeases.view?.storage === 'memory' && !checked.store) this.#degrade('memory')
         this.#events.changed(pageLeases, statusOf(pageLeases, this.#instance.isOnline()))
@@ -437,11 +437,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.#events.status()
   }
 
-  #degrade(reason: Degraded, cause?: unknown): void {
+  #degrade(reason: Degraded, cause?: unknown, spawn?: () => Worker): void {
     if (this.#degraded.has(reason)) return
     this.#degraded.add(reason)
     this.#events.dispatch('degraded', { reason })
-    warn(({ degraded }) => degraded(reason, cause))
+    warn(({ degraded }) => degraded(reason, cause, spawn))
   }
 
   #observed(...change: Parameters<OwnerCallbacks['stored']>): void {

@@ -1,12 +1,11 @@
 /** Shows in a message what is not its own: a value of the app, or a text of somebody else. */
 
-const MOST_CHARACTERS = 300
 const LONGEST_VALUE = 40
 
 /** The text in one line of at most so many words. */
 export function brief(text: string, words: number): string {
   const line = text.trim().replace(/\s+/g, ' ')
-  const kept = line.split(' ', words).join(' ').slice(0, MOST_CHARACTERS)
+  const kept = line.split(' ', words).join(' ')
   return kept === line ? line : `${kept}…`
 }
 

@@ -13,12 +13,11 @@ export function plainHeaders(headers: HeadersInit | undefined): Record<string, s
   try {
     return Object.fromEntries(new Headers(headers))
   } catch (cause) {
-    const pairs: unknown[][] = Array.isArray(headers) ? headers : Object.entries(Object(headers))
-    const [name] = pairs.find((pair) => /[^\0-\xff]/.test(String(pair))) ?? []
-    const why = name
-      ? `the header '${name}' in \`headers\` has a character beyond U+00FF. Use ` +
-        '`encodeURIComponent(value)`'
-      : `\`headers\` are not what fetch takes (${reasonOf(cause)}). Pass { name: value }`
-    throw new HiloError('invalid-argument', `No request was sent: ${why}.`, { cause })
+    throw new HiloError(
+      'invalid-argument',
+      `No request was sent: \`headers\` are not what fetch takes (${reasonOf(cause)}). ` +
+        'Pass { name: value }. For characters beyond U+00FF, use `encodeURIComponent(value)`.',
+      { cause },
+    )
   }
 }

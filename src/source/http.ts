@@ -209,6 +209,6 @@ const WORDS_OF_REASON = 18
 function reason(body: string): string {
   const { Message } = said(body)
   return typeof Message === 'string'
-    ? `: ${brief(Message, WORDS_OF_REASON).replace(/\.$/, '')}`
+    ? `: ${brief(Message.slice(0, 300), WORDS_OF_REASON).replace(/\.$/, '')}`
     : ''
 }
