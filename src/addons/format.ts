@@ -6,9 +6,9 @@
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { damm as cdigitDamm, gtin as cdigitGtin, luhn as cdigitLuhn } from 'cdigit'
 import { shown } from '../core/brief.js'
+import { checkKeys } from '../core/check-keys.js'
 import { HiloError } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
-import { checkKeys } from '../device/options.js'
 
 export interface FormOptions {
   /**

@@ -5,6 +5,7 @@
  */
 import { baseUrl } from '../core/base-url.js'
 import { bindMethods } from '../core/bound.js'
+import { isPlain } from '../core/check-keys.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { onAbort } from '../core/on-abort.js'
@@ -18,7 +19,6 @@ import {
   checkListener,
   checkOptions,
   type HiloOptions,
-  isPlain,
 } from '../device/options.js'
 import type { Allocator } from './allocator.js'
 import type { Batch } from './batch.js'

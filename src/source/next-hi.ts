@@ -4,10 +4,10 @@
  * negative, no whole number, or not above the highest one that this device has seen.
  */
 import { reasonOf } from '../core/brief.js'
+import { checkKeys } from '../core/check-keys.js'
 import { HiloError } from '../core/errors.js'
 import type { Range } from '../core/range.js'
 import type { HiloSource, Target } from '../device/contract.js'
-import { checkKeys } from '../device/options.js'
 import { granted, within } from './http.js'
 
 export interface NextHiOptions {

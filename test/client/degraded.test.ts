@@ -4,6 +4,7 @@ import { Hilo } from '../../src/client/hilo.js'
 import type { HiloOptions } from '../../src/device/options.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
+import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
 import { newShop, quiet, type Shop } from '../support/shop.js'
 
@@ -125,7 +126,7 @@ describe('a worker that is lost', () => {
     })
     const { hilo } = open(() => new Worker('/worker.js'))
     await useTwice(hilo)
-    await vi.waitFor(() => expect(warn).toHaveBeenCalled())
+    await eventually(() => expect(warn).toHaveBeenCalled())
     expect(warn.mock.calls).toEqual([[expect.stringMatching(message)]])
     expect(ended).toEqual(['/worker.js', '/worker.js'])
     expect(globalThis.Worker).toBe(FakeWorker)

@@ -1,6 +1,6 @@
 /**
- * The messages of mistakes, as an app gets them: with their causes, and what others said, in at most
- * forty words, and with the place at the end where the code is explained.
+ * The messages of mistakes, as an app gets them: with their causes, and what others said, in at
+ * most forty words, and with the place at the end where the code is explained.
  */
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'

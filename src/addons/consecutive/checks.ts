@@ -1,8 +1,8 @@
 /** Checks options and arguments: the first one that is wrong ends the call, with its rule. */
 import { brief, reasonOf, shown } from '../../core/brief.js'
+import { checkKeys } from '../../core/check-keys.js'
 import { HiloError } from '../../core/errors.js'
 import { utf8Length } from '../../core/utf8.js'
-import { checkKeys } from '../../device/options.js'
 
 /**
  * The options of a call.

@@ -366,8 +366,8 @@ function methodsOf(
         }
       throw new HiloError(
         'invalid-argument',
-        `${id} was made for the key ${shown(key)} and cancelled: ${brief(`${reason}`, 12)}. It stays ` +
-          'used. Another receipt takes another key.',
+        `${id} was made for the key ${shown(key)} and cancelled: ${brief(`${reason}`, 12)}. It ` +
+          'stays used. Another receipt takes another key.',
       )
     },
     async record(options) {

@@ -303,7 +303,8 @@ const messageOf = (error: unknown): string =>
 const storageFailed = (what: string, cause?: unknown): HiloError =>
   new HiloError(
     'storage-failed',
-    `SQLite failed: ${brief(what, 24)}. No id was handed out. Nothing was lost: mend it and try again.`,
+    `SQLite failed: ${brief(what, 24)}. No id was handed out. Nothing was lost: mend it and try ` +
+      'again.',
     { cause, ...(what.includes('is locked') && { retryAfter: RETRY_AFTER_MS }) },
   )
 
