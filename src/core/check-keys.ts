@@ -1,4 +1,4 @@
-/** Checks the names of options. Guarantees that a mistyped one is answered with the nearest name. */
+/** Checks the names of options. Guarantees that a mistyped name is answered with the nearest. */
 import { shown } from './brief.js'
 import { HiloError } from './errors.js'
 
