@@ -43,22 +43,22 @@ export class Desk {
    */
   async order({ customer, line, follows }: Draft): Promise<string> {
     const customerId = await this.#customer(customer)
-    const [id] = await this.#ids('orders', 1)
+    const id = await this.#id('orders')
     await this.#store.add('orders', [
-      this.#order(id!, { customer: customerId, lines: [line], ...(follows && { follows }) }),
+      this.#order(id, { customer: customerId, lines: [line], ...(follows && { follows }) }),
     ])
-    return id!
+    return id
   }
 
   /** Sample orders, all or none. */
   async orders(count: number): Promise<string[]> {
-    const customers: string[] = []
-    for (const name of SAMPLE_CUSTOMERS) customers.push(await this.#customer(name))
-    const ids = await this.#ids('orders', count)
+    const customers = await this.#customers(SAMPLE_CUSTOMERS)
+    const ids = await this.#hilo.nextIds('orders', count).catch(lacking('orders', count))
     const orders = ids.map((id, i) => {
       const product = CATALOGUE[i % CATALOGUE.length]!
       const line = { item: product.item, cents: product.cents, quantity: 1 + (i % 4) }
-      return this.#order(id, { customer: customers[i % customers.length]!, lines: [line] }, i)
+      const customer = customers[i % customers.length]!
+      return this.#order(id, { customer, lines: [line] }, i)
     })
     await this.#store.add('orders', orders)
     return ids
@@ -75,26 +75,34 @@ export class Desk {
 
   /** Gives a refused order a new id. Errors as {@link order}. */
   async reissue(refused: Order): Promise<string> {
-    const [id] = await this.#ids('orders', 1)
+    const id = await this.#id('orders')
     const { customer, lines } = refused
-    await this.#store.replace(refused, this.#order(id!, { customer, lines }))
-    return id!
+    await this.#store.replace(refused, this.#order(id, { customer, lines }))
+    return id
   }
 
   async #customer(name: string): Promise<string> {
     const known = await this.#store.customerNamed(name)
     if (known) return known.id
-    const [id] = await this.#ids('customers', 1)
-    await this.#store.add('customers', [{ ...this.#made(id!), name } satisfies Customer])
-    return id!
+    const id = await this.#id('customers')
+    await this.#store.add('customers', [{ ...this.#made(id), name } satisfies Customer])
+    return id
   }
 
-  async #ids(collection: Collection, count: number): Promise<string[]> {
-    try {
-      return await this.#hilo.nextIds(collection, count)
-    } catch (error) {
-      throw HiloError.isOutOfIds(error) ? new NoIds(collection, count, error) : error
-    }
+  /** The ids of customers. Those that are new take theirs from a batch. */
+  async #customers(names: readonly string[]): Promise<string[]> {
+    const known = await Promise.all(names.map((name) => this.#store.customerNamed(name)))
+    const added = names.filter((_, i) => !known[i])
+    const { length } = added
+    const batch = await this.#hilo.take('customers', length).catch(lacking('customers', length))
+    const made = added.map((name, i): Customer => ({ ...this.#made(batch.next(), i), name }))
+    batch.end()
+    await this.#store.add('customers', made)
+    return names.map((name, i) => (known[i] ?? made.find((each) => each.name === name)!).id)
+  }
+
+  #id(collection: Collection): Promise<string> {
+    return this.#hilo.nextId(collection).catch(lacking(collection, 1))
   }
 
   #order(id: string, content: Pick<Order, 'customer' | 'lines' | 'follows'>, place = 0): Order {
@@ -111,3 +119,9 @@ export class Desk {
     }
   }
 }
+
+const lacking =
+  (collection: Collection, count: number) =>
+  (error: unknown): never => {
+    throw HiloError.isOutOfIds(error) ? new NoIds(collection, count, error) : error
+  }

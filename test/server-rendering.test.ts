@@ -53,6 +53,16 @@ describe('a createHilo that runs on a server, too', () => {
     },
   )
 
+  test('does so too where `location` is there without a value, as in Deno', async () => {
+    vi.stubGlobal('location', undefined)
+    const sent = vi.fn()
+    vi.stubGlobal('fetch', sent)
+    const hilo = createHilo({ url: 'https://shop.example.com', collections: { orders: {} } })
+    await quiet()
+    expect(sent).not.toHaveBeenCalled()
+    await hilo.close()
+  })
+
   test('says at the first call what is missing', async () => {
     const hilo = createHilo({ url: '/ids', collections: { orders: {} } })
     const missing = expect.objectContaining({

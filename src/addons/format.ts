@@ -5,6 +5,8 @@
  */
 import { FF1 } from '@noble/ciphers/ff1.js'
 import { damm as cdigitDamm, gtin as cdigitGtin, luhn as cdigitLuhn } from 'cdigit'
+import { shown } from '../core/brief.js'
+import { checkKeys } from '../core/check-keys.js'
 import { HiloError } from '../core/errors.js'
 import type { IdParts } from '../core/names.js'
 
@@ -86,15 +88,17 @@ const EAN13_DIGITS = 12
  *
  * @throws HiloError `invalid-argument` when an option is wrong
  */
-export function idForm({
-  prefix = '',
-  width,
-  checkDigit,
-  permutation,
-  serverTag = 'A',
-}: FormOptions = {}): IdForm {
+export function idForm(options: FormOptions = {}): IdForm {
+  checkKeys('options', options, ['prefix', 'width', 'checkDigit', 'permutation', 'serverTag'])
+  const { prefix = '', width, checkDigit, permutation, serverTag = 'A' } = options
+  for (const [name, text] of Object.entries({ prefix, serverTag }))
+    if (typeof text !== 'string') throw invalid(`\`${name}\` is a text; this is ${shown(text)}.`)
+  if (checkDigit !== undefined && typeof checkDigit?.compute !== 'function')
+    throw invalid(`\`checkDigit\` is luhn, damm or one like them; this is ${shown(checkDigit)}.`)
+  if (permutation !== undefined && typeof permutation !== 'function')
+    throw invalid(`\`permutation\` is a keyedPermutation; this is ${shown(permutation)}.`)
   if (width !== undefined && !(Number.isInteger(width) && width >= 1 && width <= MAX_WIDTH))
-    throw invalid(`\`width\` is a whole number from 1 to ${MAX_WIDTH}; this is ${width}.`)
+    throw invalid(`\`width\` is a whole number from 1 to ${MAX_WIDTH}; this is ${shown(width)}.`)
   if (width === undefined && /\d$/.test(prefix))
     throw invalid(
       `the prefix "${prefix}" ends in a digit, so that "${prefix}1" with number 2 would be the ` +
@@ -155,12 +159,13 @@ export function idForm({
  * General Specifications, GTIN-13).
  * @param prefix the first 1 to 11 digits; `'20'` to `'29'` are for use inside a company
  */
-export function ean13({
-  prefix,
-  ...options
-}: Omit<FormOptions, 'prefix' | 'width' | 'checkDigit'> & { prefix: string }): IdForm {
-  if (!/^[0-9]{1,11}$/.test(prefix))
-    throw invalid(`\`prefix\` has 1 to 11 digits; this is "${prefix}".`)
+export function ean13(
+  options: Omit<FormOptions, 'prefix' | 'width' | 'checkDigit'> & { prefix: string },
+): IdForm {
+  checkKeys('options', options, ['prefix', 'permutation', 'serverTag'])
+  const { prefix } = options
+  if (typeof prefix !== 'string' || !/^[0-9]{1,11}$/.test(prefix))
+    throw invalid(`\`prefix\` has 1 to 11 digits; this is ${shown(prefix)}.`)
   return idForm({ ...options, prefix, width: EAN13_DIGITS - prefix.length, checkDigit: cdigitGtin })
 }
 

@@ -56,7 +56,7 @@ export class Batch implements Disposable {
     return this.#take()
   }
 
-  /** Gives the rest back to the device. `using` does this by itself. */
+  /** Gives the rest back to the device. `using` does this by itself, and so does the last id. */
   end(): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -71,16 +71,18 @@ export class Batch implements Disposable {
     const { queue, closed } = this.#lease
     const number = queue.take()
     if (number < 0) throw closed() ?? this.#used()
+    if (queue.held === 0) this.end()
     return number
   }
 
   #used(): HiloError {
     const { collection, count, queue } = this.#lease
-    const why = this.#isEnded
-      ? 'it was ended'
-      : queue.issued === count
+    const why =
+      queue.issued === count
         ? `all ${count} ids were used`
-        : 'the page was left or its storage changed'
+        : this.#isEnded
+          ? 'it was ended'
+          : 'the page was left or its storage changed'
     return new HiloError(
       'not-leased',
       `Collection '${collection}': this batch has no id, because ${why}. Take another one: ` +

@@ -5,6 +5,7 @@
  */
 import { baseUrl } from '../core/base-url.js'
 import { bindMethods } from '../core/bound.js'
+import { isPlain } from '../core/check-keys.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { onAbort } from '../core/on-abort.js'
@@ -14,10 +15,10 @@ import {
   type CheckedOptions,
   checkCall,
   checkCount,
+  checkDatabase,
   checkListener,
   checkOptions,
   type HiloOptions,
-  isPlain,
 } from '../device/options.js'
 import type { Allocator } from './allocator.js'
 import type { Batch } from './batch.js'
@@ -105,7 +106,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.#listed = Object.keys(checked.collections).map((each) => collectionOf(each, checked))
     this.#events = new Events(this)
     this.#instance = new Instance(checked, realm, {
-      inPage: (cause) => this.#degrade('no-worker', cause),
+      inPage: (cause) => this.#degrade('no-worker', cause, checked.worker ?? realm.spawn),
       changed: ({ pageLeases }) => {
         if (pageLeases.view?.storage === 'memory' && !checked.store) this.#degrade('memory')
         this.#events.changed(pageLeases, statusOf(pageLeases, this.#instance.isOnline()))
@@ -124,7 +125,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       stored: (...change) => this.#observed(...change),
     })
     // A server that renders pages imports this file, too, and would claim at each start.
-    const isServer = !('document' in globalThis || 'location' in globalThis || checked.store)
+    // In Deno, `location` is there without a value.
+    const isServer = !(globalThis.document || globalThis.location || checked.store)
     if (!isServer) this.#ready = this.#start()
   }
 
@@ -435,11 +437,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     this.#events.status()
   }
 
-  #degrade(reason: Degraded, cause?: unknown): void {
+  #degrade(reason: Degraded, cause?: unknown, spawn?: () => Worker): void {
     if (this.#degraded.has(reason)) return
     this.#degraded.add(reason)
     this.#events.dispatch('degraded', { reason })
-    warn(({ degraded }) => degraded(reason, cause))
+    warn(({ degraded }) => degraded(reason, cause, spawn))
   }
 
   #observed(...change: Parameters<OwnerCallbacks['stored']>): void {
@@ -458,7 +460,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     ...known: (keyof CallLimits)[]
   ): Promise<Awaited<ReturnType<OnlineCalls[M]>>> {
     const startedAt = performance.now()
-    const { timeout = Number.POSITIVE_INFINITY, signal } = checkCall(options, ...known)
+    const checked = checkCall(options, ...known)
+    const { timeout = Number.POSITIVE_INFINITY, signal, database } = checked
+    if (database !== undefined) checkDatabase(database, this.#instance.options)
     const call = `\`hilo.${name}()\``
     const calls = await withinLimits(this.#loadOnlineCalls(), { timeout, signal, call })
     const make = calls[name] as (...all: [Caller, typeof args]) => ReturnType<OnlineCalls[M]>

@@ -3,12 +3,14 @@
  * collection that was used. Starts all of it, tells it how the page and the network are, and ends
  * it with `close()`.
  */
+
+import { nearest } from '../core/check-keys.js'
 import { HiloError, toFailure } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import type { Owner, OwnerCallbacks, OwnerConfig, Target } from '../device/contract.js'
 import type { DeviceStore } from '../device/device-store.js'
-import { type CheckedOptions, checkDatabase, nearest } from '../device/options.js'
+import { type CheckedOptions, checkDatabase } from '../device/options.js'
 import type { Stop } from '../device/state.js'
 import { Allocator, type AllocatorContext } from './allocator.js'
 import { countInstance } from './count-instances.js'

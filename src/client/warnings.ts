@@ -43,14 +43,19 @@ const given = new WeakMap<object, Set<string>>()
 /**
  * In development only, once per page and reason.
  * @param cause why there is no worker
+ * @param spawn asks for one
  */
-export function degraded(reason: string, cause: unknown): void {
+export async function degraded(
+  reason: string,
+  cause: unknown,
+  spawn: (() => Worker) | undefined,
+): Promise<void> {
   const page = globalThis.document ?? globalThis
   const known = given.get(page) ?? new Set()
   given.set(page, known)
   if (known.has(reason) || !isDevelopment()) return
   known.add(reason)
-  console.warn(`offline-hilo: ${reason === 'memory' ? inMemory() : noWorker(cause)}`)
+  console.warn(`offline-hilo: ${reason === 'memory' ? inMemory() : await noWorker(cause, spawn)}`)
 }
 
 /** Is this a developer's machine? A server says so by its environment. */
@@ -76,14 +81,50 @@ function inMemory(): string {
   return `ids are in memory, and gone with it, because ${why}. See docs/guide.md#storage.`
 }
 
-function noWorker(cause: unknown): string {
-  const isThrown = cause instanceof Error
-  const why = isThrown
-    ? cause.message.replace(/\.?$/, '.')
-    : 'its file did not load, or it does not answer. Is the file there, as JavaScript and not as ' +
-      'HTML?'
+async function noWorker(cause: unknown, spawn: (() => Worker) | undefined): Promise<string> {
+  const why =
+    cause instanceof Error
+      ? thrown(cause)
+      : await whyLost(spawn!).catch(() => 'its file did not load, or it does not answer.')
+  return `no worker runs, so this page makes ids itself: ${why} See docs/bundlers.md.`
+}
+
+function thrown({ name, message }: Error): string {
   // Some engines throw where the policy forbids a worker, and do not say so.
-  const isPolicy = !isThrown || cause.name === 'SecurityError'
+  const isPolicy = name === 'SecurityError'
   const policy = isPolicy ? ' Does the content security policy allow it (worker-src)?' : ''
-  return `no worker runs, so this page makes ids itself: ${why}${policy} See docs/bundlers.md.`
+  return message.replace(/\.?$/, '.') + policy
+}
+
+/** A worker tells nobody why it was lost: one more is started, and its file is asked for. */
+async function whyLost(spawn: () => Worker): Promise<string> {
+  const { Worker: Real, document } = globalThis
+  let address = ''
+  let isForbidden = false
+  const hear = ({ effectiveDirective }: SecurityPolicyViolationEvent) => {
+    isForbidden ||= effectiveDirective !== 'connect-src'
+  }
+  document.addEventListener('securitypolicyviolation', hear)
+  globalThis.Worker = class extends Real {
+    constructor(url: string | URL, options?: WorkerOptions) {
+      super(url, options)
+      address = String(url)
+    }
+  }
+  let worker: Worker | undefined
+  try {
+    worker = spawn()
+    globalThis.Worker = Real
+    const answer = await fetch(address)
+    const type = answer.headers.get('content-type')?.split(';')[0]
+    if (isForbidden) return 'the content security policy forbids its file (worker-src).'
+    if (!answer.ok) return `its file answers ${answer.status}: ${answer.url}.`
+    return /javascript/.test(`${type}`)
+      ? `its file loads, and it does not answer: ${answer.url}.`
+      : `${type} comes instead of its file: ${answer.url}.`
+  } finally {
+    globalThis.Worker = Real
+    document.removeEventListener('securitypolicyviolation', hear)
+    worker?.terminate()
+  }
 }

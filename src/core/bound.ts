@@ -5,11 +5,13 @@ export function bindMethods(object: object): void {
   const parent = (of: object): object | null => Object.getPrototypeOf(of)
   // Above all parents is the `Object.prototype` of some realm: in jsdom, not of this one.
   for (let from = object, next = parent(from); next; from = next, next = parent(from))
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(from)))
+    for (const name of Reflect.ownKeys(from)) {
+      const { value } = Object.getOwnPropertyDescriptor(from, name)!
       if (typeof value === 'function' && name !== 'constructor' && !Object.hasOwn(object, name))
         Object.defineProperty(object, name, {
           value: value.bind(object),
           configurable: true,
           writable: true,
         })
+    }
 }

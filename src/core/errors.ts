@@ -4,6 +4,8 @@
  * HiloError} again at the public edge.
  */
 
+import { brief } from './brief.js'
+
 /** The cause, for code to act on. The message explains it and names a remedy. */
 export type HiloErrorCode =
   /**
@@ -112,6 +114,20 @@ export interface Failure {
   cause?: Failure | string
 }
 
+/** Every message ends with where its code is explained; these words stay the same. */
+const EXPLAINED = 'docs/reference.md#'
+
+const unaddressed = (message: string): string =>
+  message.replace(/ See docs\/reference\.md#[\w-]+\./g, '')
+
+/** Of a message of forty, two are its address. */
+const MOST_WORDS = 38
+
+/** A message, and as much of its cause as somebody reads. The error has the cause itself, too. */
+export function because(what: string, { message }: Pick<Failure, 'message'>): string {
+  return `${what} ${brief(unaddressed(message), MOST_WORDS - what.split(' ').length)}`
+}
+
 /** With these, no id is there now: a network may bring some. */
 const OUT_OF_IDS = ['exhausted', 'no-hilo-server']
 
@@ -157,7 +173,7 @@ export class HiloError extends Error {
       cause?: unknown
     } = {},
   ) {
-    super(message, details)
+    super(`${unaddressed(message)} See ${EXPLAINED}${code}.`, details)
     Object.assign(this, details, { code })
   }
 }

@@ -1,4 +1,5 @@
 /** The request headers that an app gives, in a form that can be sent to a worker. */
+import { reasonOf } from './brief.js'
 import { HiloError } from './errors.js'
 
 /** The headers of each request, or a function that is asked before each of them: for tokens. */
@@ -14,7 +15,7 @@ export function plainHeaders(headers: HeadersInit | undefined): Record<string, s
   } catch (cause) {
     throw new HiloError(
       'invalid-argument',
-      `No request was sent: \`headers\` are not what fetch takes (${(cause as Error).message}). ` +
+      `No request was sent: \`headers\` are not what fetch takes (${reasonOf(cause)}). ` +
         'Pass { name: value }. For characters beyond U+00FF, use `encodeURIComponent(value)`.',
       { cause },
     )

@@ -2,6 +2,7 @@
  * Ids in the form that an app's `formatId` gives them. Guarantees that an id is a text, and that a
  * form which leaves the number out makes no id: two numbers would have the same one (H38).
  */
+import { reasonOf, shown } from './brief.js'
 import { HiloError } from './errors.js'
 import type { IdParts } from './names.js'
 import type { Range } from './range.js'
@@ -52,7 +53,7 @@ export function idFormat(formatId: FormatId, collection: string): IdOf {
       id = made(number, prefix, serverTag)
     } catch (cause) {
       if (cause instanceof HiloError) throw cause
-      throw refused(number, `failed: ${(cause as Error)?.message ?? cause}`, { cause })
+      throw refused(number, `failed: ${reasonOf(cause)}.`, { cause })
     }
     // guard: H38 an id is a text
     if (typeof id !== 'string' || id === '')
@@ -65,7 +66,10 @@ export function idFormat(formatId: FormatId, collection: string): IdOf {
       // guard: H38 a form is tried with a second number before its first id
       (isNew && id === neighbour(number, prefix, serverTag))
     )
-      throw refused(number, `made "${id}", as for another number. Put the number into the text.`)
+      throw refused(
+        number,
+        `made ${shown(id)}, as for another number. Put the number into the text.`,
+      )
     last = id
     lastPrefix = prefix
     lastTag = serverTag

@@ -2,6 +2,7 @@
  * Finds the collection that an app means by a name, a class or an entity. Guarantees that the page
  * never sends a name that the server would refuse, or take for another one.
  */
+import { shown } from './brief.js'
 import { HiloError } from './errors.js'
 import type { Range } from './range.js'
 import { utf8Length } from './utf8.js'
@@ -169,11 +170,8 @@ export function checkTag(tag: unknown, separator: string): string {
 
 const invalid = (rule: string, value: unknown): HiloError => badName(rule, describe(value))
 
-function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (typeof value === 'function') return 'a function that is no named class'
-  return value === null ? 'null' : typeof value
-}
+const describe = (value: unknown): string =>
+  typeof value === 'function' ? 'a function that is no named class' : shown(value)
 
 const badName = (rule: string, shown: string): HiloError =>
   new HiloError('invalid-collection', `No id was made: ${rule}; this is ${shown}.`)

@@ -81,10 +81,8 @@ export function ledgersDiffer(
   const message = isLocal(url)
     ? `${what} (ids here are of ${of}), begun anew or of another project.\n` +
       'To go on, call `await hilo.startOver()` once, or delete the data of this site.'
-    : `${what}, since ${new Date(at).toISOString()}. Ids of this device are of ${of}. Both may ` +
-      `grant the same numbers, so no id is made, and ${numbers} numbers here wait. If two ` +
-      `servers answer, stop one. If ${of} is lost, run on the server: offline-hilo-server follow ` +
-      `${database} --name ${of} --above <its highest number>. Or raise its floors, and call ` +
-      '`hilo.startOver()`.'
+    : `${what}, since ${new Date(at).toISOString()}. The ${numbers} ids here are of ${of}, so ` +
+      `none is made. If two servers answer, stop one. If ${of} is lost: offline-hilo-server ` +
+      `follow ${database} --name ${of} --above <highest>. Or \`hilo.startOver()\`.`
   return new HiloError('other-ledger', message)
 }

@@ -2,7 +2,7 @@
  * The options of `createHilo`, and their check. A wrong option is refused by name before anything
  * starts. To add one, describe it in `HiloOptions` and give its rule in `CHECKS`.
  */
-import { HiloError } from '../core/errors.js'
+import { checkKeys, invalid, isPlain } from '../core/check-keys.js'
 import { type GivenHeaders, plainHeaders } from '../core/headers.js'
 import { tryFormat } from '../core/id-format.js'
 import {
@@ -129,12 +129,6 @@ const deviceName: Check = [
 ]
 const callback: Check = ['a function', (value: unknown) => typeof value === 'function']
 
-/** An object of no class, as in `{ orders: 500 }`. */
-export function isPlain(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
-}
 const CHECKS: Record<keyof HiloOptions, Check> = {
   url: ['a string', (value: unknown) => typeof value === 'string'],
   database: text,
@@ -306,48 +300,3 @@ function check(name: string, value: unknown, checks: Record<string, Check>): voi
     if (item !== undefined && !isRight(item as never)) throw invalid(`${name}.${key}`, rule, item)
   }
 }
-
-/**
- * An option with a wrong name would have no effect.
- * @throws HiloError `invalid-argument`
- */
-export function checkKeys(name: string, value: unknown, known: readonly string[]): void {
-  if (!isPlain(value)) throw invalid(name, `a plain object, as in { ${known[0]} }`, value)
-  for (const key of Object.keys(value))
-    if (!known.includes(key)) {
-      const near = nearest(key, known)
-      const advice = near ? `Did you mean \`${near}\`?` : `There are ${known.join(', ')}.`
-      throw nothingDone(`there is no \`${name}.${key}\`. ${advice}`)
-    }
-}
-
-/** Which of these names is most like this one? */
-export const nearest = (name: string, known: readonly string[]): string | undefined =>
-  [0, 1, 2].flatMap((changes) =>
-    known.filter((each) => isNear(each.toLowerCase(), name.toLowerCase(), changes)),
-  )[0]
-
-/** Is one the other with at most so many letters added, left out or replaced? */
-function isNear(one: string, other: string, changes: number): boolean {
-  if (one === other || changes === 0) return one === other
-  const [a, b] = [one.slice(1), other.slice(1)]
-  if (one[0] === other[0]) return isNear(a, b, changes)
-  return [
-    [a, b],
-    [a, other],
-    [one, b],
-  ].some(([left, right]) => isNear(left!, right!, changes - 1))
-}
-
-function invalid(name: string, rule: string, value: unknown): HiloError {
-  const shown =
-    typeof value === 'string'
-      ? JSON.stringify(value)
-      : typeof value === 'object' && value
-        ? Object.prototype.toString.call(value)
-        : String(value)
-  return nothingDone(`\`${name}\` has to be ${rule}; this is ${shown}.`)
-}
-
-const nothingDone = (why: string): HiloError =>
-  new HiloError('invalid-argument', `offline-hilo did nothing: ${why}`)

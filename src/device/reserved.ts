@@ -1,6 +1,9 @@
 /** The error of a `reserve` for several collections that did not get all ids. */
-import type { Failure } from '../core/errors.js'
+import { because, type Failure } from '../core/errors.js'
 import type { Wanted } from './contract.js'
+
+/** Of collections that got too few ids. */
+const MOST_NAMED = 2
 
 /** How many free numbers of a collection the device has, and why it has too few. */
 interface Outcome {
@@ -18,10 +21,10 @@ export function notReserved(
   if (!first || wanted.length === 1) return first
   const missing = wanted.flatMap(({ target, count }, i) => {
     const { free, failure } = outcomes[i]!
-    return failure ? `'${target.collection}' has ${free} of ${count} ids` : []
+    return failure ? `'${target.collection}' has ${free} of ${count}` : []
   })
-  const others = missing.length < wanted.length ? ' All others have theirs.' : ''
-  const reasons = new Set(failures.map(({ message }) => message))
-  const message = `Not everything was reserved: ${missing.join(', ')}.${others}`
-  return { ...first, message: [message, ...reasons].join(' ') }
+  const more = missing.length > MOST_NAMED ? ` and ${missing.length - MOST_NAMED} more` : ''
+  const named = missing.slice(0, MOST_NAMED).join(', ') + more
+  const message = because(`Not everything was reserved: ${named}.`, first)
+  return { ...first, message, cause: first }
 }

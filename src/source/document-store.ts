@@ -3,6 +3,7 @@
  * RavenDB, RavenDB 2 and 3, and other stores want to be asked. Guarantees that a write names the
  * version that was read, so that the store refuses it when another device was faster.
  */
+import { brief } from '../core/brief.js'
 import { HiloError } from '../core/errors.js'
 import { type GivenHeaders, plainHeaders } from '../core/headers.js'
 import { parsed } from './answers.js'
@@ -246,7 +247,7 @@ function parse(body: string, address: string): Record<string, unknown> {
 
 /** It comes from somebody else, such as the sign-in page of a hotel's network. */
 const noJson = (address: string, body: string): HiloError =>
-  new HiloError('no-hilo-server', unused(address, `it is not JSON: ${body.slice(0, 120)}`), {
+  new HiloError('no-hilo-server', unused(address, `it is not JSON: ${brief(body, 8)}`), {
     noAnswer: true,
   })
 

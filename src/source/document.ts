@@ -6,11 +6,11 @@
  * numbers are a gap.
  */
 import { baseUrl } from '../core/base-url.js'
+import { checkKeys } from '../core/check-keys.js'
 import { HiloError } from '../core/errors.js'
 import type { GivenHeaders } from '../core/headers.js'
 import { MAX_DOUBLED_CAPACITY, MIN_CAPACITY } from '../core/wire.js'
 import type { HiloSource, Target } from '../device/contract.js'
-import { checkKeys } from '../device/options.js'
 import type { DeviceClaim, GrantedRange } from '../device/state.js'
 import { DocumentStore } from './document-store.js'
 import { granted, within } from './http.js'

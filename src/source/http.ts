@@ -2,6 +2,7 @@
  * Shared by the sources that speak HTTP: turns a failed request into a `HiloError` that names a
  * remedy.
  */
+import { brief, reasonOf } from '../core/brief.js'
 import { HiloError, toFailure } from '../core/errors.js'
 import { isRepeated } from '../core/failures.js'
 import { type ErrorAnswer, TOO_MANY } from '../core/wire.js'
@@ -86,7 +87,7 @@ export async function within<T>(
     const why = signal.aborted
       ? `did not answer within ${timeout} ms.`
       : isOfApp
-        ? `failed: ${(cause as Error)?.message ?? cause}.`
+        ? `failed: ${reasonOf(cause)}.`
         : `could not be reached${crossOriginAdvice(callee)}.`
     throw new HiloError('server-unreachable', `${callee} ${why} ${meaning}`, {
       cause,
@@ -145,6 +146,7 @@ export function refusal(
     status: known,
     ...(answer.Type === TOO_MANY && { isTooMany: true as const }),
     ...ledgerIn(answer),
+    ...(typeof answer.Message === 'string' && { cause: answer.Message }),
   }
   const what = `${url} answered ${status}${reason(body)}.`
   // A HiLo server whose ledger cannot be reached answers 503.
@@ -201,8 +203,12 @@ function advice(status: number, meaning: string): string {
     : 'It is refused again until its cause is removed.'
 }
 
-/** The server's reason: the `Message` of its JSON answer. */
+const WORDS_OF_REASON = 18
+
+/** The server's reason: the `Message` of its JSON answer. The whole of it is the error's cause. */
 function reason(body: string): string {
   const { Message } = said(body)
-  return typeof Message === 'string' ? `: ${Message.slice(0, 300).replace(/\.$/, '')}` : ''
+  return typeof Message === 'string'
+    ? `: ${brief(Message.slice(0, 300), WORDS_OF_REASON).replace(/\.$/, '')}`
+    : ''
 }

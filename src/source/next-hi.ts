@@ -3,10 +3,11 @@
  * gives this device the numbers 700 to 799. Guarantees that a hi never becomes an id when it is
  * negative, no whole number, or not above the highest one that this device has seen.
  */
+import { reasonOf } from '../core/brief.js'
+import { checkKeys } from '../core/check-keys.js'
 import { HiloError } from '../core/errors.js'
 import type { Range } from '../core/range.js'
 import type { HiloSource, Target } from '../device/contract.js'
-import { checkKeys } from '../device/options.js'
 import { granted, within } from './http.js'
 
 export interface NextHiOptions {
@@ -65,10 +66,9 @@ export function nextHiSource(options: NextHiOptions): HiloSource {
       return await nextHi(collection, database)
     } catch (cause) {
       if (cause instanceof HiloError) throw cause
-      const why = (cause as Error)?.message ?? cause
       throw new HiloError(
         'server-unreachable',
-        `nextHi('${collection}') failed: ${why}. It is asked again later.`,
+        `nextHi('${collection}') failed: ${reasonOf(cause)}. It is asked again later.`,
         { cause },
       )
     }

@@ -3,6 +3,7 @@
  * on the grant tokens of offline-hilo-server; a RavenDB has none. Guarantees that only a sound
  * answer becomes a range; any other answer becomes a `HiloError` that names a remedy.
  */
+import { brief } from '../core/brief.js'
 import { HiloError } from '../core/errors.js'
 import { size } from '../core/range.js'
 import type { CheckInAnswer, ErrorAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
@@ -110,7 +111,7 @@ const NUMBER_UNKNOWN = 'Whether a number was taken is unknown: ask again with th
 
 /** As a claim alone is refused. */
 const refused = (answer: ErrorAnswer, url: string): HiloError =>
-  new HiloError('server-refused', `${url} refused: ${answer.Message}`, {
+  new HiloError('server-refused', `${url} refused: ${brief(answer.Message, 30)}`, {
     status: 409,
     ...ledgerIn(answer),
   })

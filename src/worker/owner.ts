@@ -115,7 +115,7 @@ export function createOwner(world: World): Owner {
     const advice = failure.noAnswer
       ? ''
       : ` ${(await world.whyUnreachable?.(config.url)) ?? CHECK_ADDRESS}`
-    const never = `This device never got an id from there.${advice}`
+    const never = `No id ever came from there.${advice}`
     const message = failure.message.replace(ASKED_AGAIN, never)
     return { ...failure, code: 'no-hilo-server', noAnswer: true, message }
   }

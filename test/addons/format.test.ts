@@ -176,6 +176,20 @@ test.each<[what: string, run: () => unknown, complaint: RegExp]>([
     /no id of this form: "K7-", 6 digits/,
   ],
   ['what is no text', () => idForm().numberOf(undefined as never), /an id is a text/],
+  ['a mistyped option', () => idForm({ prefx: 'K7-' } as never), /`options\.prefx`.*`prefix`/],
+  ['a text in the place of options', () => idForm('K7-' as never), /`options`.*"K7-"/],
+  ['null in the place of options', () => idForm(null as never), /`options`.*null/],
+  ['a prefix that is no text', () => idForm({ prefix: {} as never }), /`prefix`.*object Object/],
+  ['a node that is no text', () => idForm({ serverTag: 5 as never }), /`serverTag`.*5/],
+  ['the name of a check digit', () => idForm({ checkDigit: 'luhn' as never }), /"luhn"/],
+  [
+    'a permutation that is none',
+    () => idForm({ width: 6, permutation: {} as never }),
+    /keyedPermutation/,
+  ],
+  ['an EAN without options', () => ean13(undefined as never), /`options`/],
+  ['an EAN whose prefix is a number', () => ean13({ prefix: 20 as never }), /digits; this is 20/],
+  ['a width of an EAN', () => ean13({ prefix: '20', width: 3 } as never), /`options\.width`/],
   ['a wrong check digit', () => idForm({ checkDigit: damm }).numberOf('5725'), /mistyped/],
 ])('refuses %s', (_, run, complaint) => {
   expect(run).toThrow(complaint)

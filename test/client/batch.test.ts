@@ -45,6 +45,17 @@ test('what is left goes to the next caller, also in another page', async () => {
   expect(taken(other, 15)).toEqual(upTo(15).map((i) => i + 10))
 })
 
+test('that is used up ends by itself: the device hears that its numbers are used', async () => {
+  const { hilo } = shop.open()
+  const lines = await hilo.take('lines', 3)
+  const made = taken(lines, 3)
+  await quiet()
+  const { segments } = await hilo.inspect('lines')
+  const leased = segments.filter(({ kind }) => kind === 'leased')
+  expect(made.filter((id) => leased.some(({ from, to }) => from <= id && id <= to))).toEqual([])
+  expect(() => lines.next()).toThrow('all 3 ids were used')
+})
+
 test.each([
   ['timeout', () => ({ timeout: 50 })],
   ['aborted', () => ({ signal: AbortSignal.timeout(50) })],

@@ -202,7 +202,7 @@ test('refuses by name what is no signal, in every call', async () => {
 })
 
 test.each<[what: string, given: unknown, message: RegExp]>([
-  ['a number', 5, /`options` .*this is 5\.$/],
+  ['a number', 5, /`options` .*this is 5\. See/],
   ['0', 0, /`options`/],
   ['no text', '', /`options`/],
   ['a database without its name', 'Archive', /`options` .*"Archive"/],
@@ -221,6 +221,7 @@ test.each<[what: string, given: unknown, message: RegExp]>([
     () => hilo.nextId('orders', options),
     () => hilo.nextNumber('orders', options),
     () => hilo.nextIds('orders', 3, options),
+    () => hilo.take('orders', 3, options),
     () => hilo.warm('orders', 3, options),
     async () => hilo.nextIdSync('orders', options),
     async () => hilo.nextNumberSync('orders', options),
@@ -290,9 +291,26 @@ test('makes ids by methods that were taken off it', async () => {
   goOffline()
   goOnline()
   await release()
+  const { [Symbol.asyncDispose]: dispose } = hilo
+  await dispose()
   await close()
   expect(Object.keys(others).filter((key) => key !== 'ready')).toEqual([])
   expect(told).toContain(true)
+})
+
+test.each(['Shop ', '', '..', 5])('refuses the database %j in every call', async (given) => {
+  const hilo = createTestHilo()
+  const options = { database: given as string }
+  for (const call of [
+    () => hilo.nextId('orders', options),
+    () => hilo.take('orders', 3, options),
+    () => hilo.reserve('orders', 3, options),
+    () => hilo.nextIdentity('orders', options),
+    // These would find nothing in it, and look like a success.
+    () => hilo.release(options),
+    () => hilo.startOver(options),
+  ])
+    expect(await codeOf(call())).toBe(BAD)
 })
 
 test('takes null for no options', async () => {

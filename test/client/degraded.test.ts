@@ -4,6 +4,7 @@ import { Hilo } from '../../src/client/hilo.js'
 import type { HiloOptions } from '../../src/device/options.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
+import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
 import { newShop, quiet, type Shop } from '../support/shop.js'
 
@@ -91,4 +92,43 @@ test('nothing is said where nothing is missing, or a `store` was given', async (
   expect(told).toEqual([])
   expect(warn).not.toHaveBeenCalled()
   expect(hilo.status().degraded).toEqual([])
+})
+
+describe('a worker that is lost', () => {
+  test.each([
+    ['answers 404', new Response('', { status: 404 }), /its file answers 404/],
+    ['is HTML', new Response('', { headers: { 'content-type': 'text/html' } }), /text\/html comes/],
+    [
+      'is JavaScript',
+      new Response('', { headers: { 'content-type': 'text/javascript; charset=utf-8' } }),
+      /its file loads, and it does not answer/,
+    ],
+    ['cannot be fetched', undefined, /did not load, or it does not answer/],
+  ])('whose file %s: the line says that', async (_, answer, message) => {
+    const ended: string[] = []
+    class FakeWorker extends EventTarget {
+      constructor(readonly url: string) {
+        super()
+        setTimeout(() => this.dispatchEvent(new Event('error')))
+      }
+      postMessage() {}
+      terminate() {
+        ended.push(this.url)
+      }
+    }
+    vi.stubGlobal('Worker', FakeWorker)
+    vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
+    const { fetch } = globalThis
+    vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
+      if (url !== '/worker.js') return fetch(url, init)
+      if (answer) return answer
+      throw new TypeError('fetch failed')
+    })
+    const { hilo } = open(() => new Worker('/worker.js'))
+    await useTwice(hilo)
+    await eventually(() => expect(warn).toHaveBeenCalled())
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(message)]])
+    expect(ended).toEqual(['/worker.js', '/worker.js'])
+    expect(globalThis.Worker).toBe(FakeWorker)
+  })
 })

@@ -186,7 +186,7 @@ describe('a device that never got an id from this address', () => {
     const calls = [hilo.nextId('orders'), hilo.reserve('orders', 50)]
     for (const error of await Promise.all(calls.map(errorOf))) {
       expect(error.code).toBe('no-hilo-server')
-      expect(error.message).toContain('This device never got an id from there. Check `url`, that')
+      expect(error.message).toContain('No id ever came from there. Check `url`, that')
       expect(error.message).toContain('passes `/databases` on')
     }
     expect(heard).toEqual(['no-hilo-server'])

@@ -22,7 +22,7 @@ describe('an error that crosses from the worker to the page', () => {
     expect(error).toMatchObject({
       name: 'HiloError',
       code: 'server-refused',
-      message: 'It said no.',
+      message: 'It said no. See docs/reference.md#server-refused.',
       status: 429,
       retryAfter: 3000,
     })
@@ -36,14 +36,17 @@ describe('an error that crosses from the worker to the page', () => {
     expect(error.cause).toBeInstanceOf(HiloError)
     expect(error.cause).toMatchObject({
       code: 'server-unreachable',
-      message: 'No network.',
+      message: 'No network. See docs/reference.md#server-unreachable.',
       cause: 'TypeError: fetch failed',
     })
   })
 
   test('has no cause, status or retryAfter that it did not have', () => {
     const failure = toFailure(new HiloError('closed', 'Closed.'), 'storage-failed')
-    expect(failure).toEqual({ code: 'closed', message: 'Closed.' })
+    expect(failure).toEqual({
+      code: 'closed',
+      message: 'Closed. See docs/reference.md#closed.',
+    })
     expect('cause' in fromFailure(failure)).toBe(false)
   })
 

@@ -180,7 +180,7 @@ describe('an id', () => {
     expect(() => failing(1, ORDERS)).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
-        message: expect.stringMatching(/number 1 of 'orders'.*no more letters$/),
+        message: expect.stringMatching(/number 1 of 'orders'.*no more letters\. See \S+$/),
         cause,
       }),
     )

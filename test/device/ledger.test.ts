@@ -320,7 +320,7 @@ describe('the message', () => {
   test('says which two ledgers, since when, what waits, and how to go on', () => {
     const { code, message } = ledgersDiffer('https://ids.example.com', 'Shop', stop)
     expect(code).toBe('other-ledger')
-    for (const part of ['aaa', 'bbb', '2026-11-27', '32 numbers', 'startOver()', '--name aaa'])
+    for (const part of ['aaa', 'bbb', '2026-11-27', '32 ids', 'startOver()', '--name aaa'])
       expect(message).toContain(part)
   })
 

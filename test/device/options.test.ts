@@ -165,10 +165,11 @@ describe('an unknown option', () => {
     const { code, message } = refusal({ url, colections: {} })
     expect(code).toBe('invalid-argument')
     expect(message).toBe(
-      'offline-hilo did nothing: there is no `options.colections`. Did you mean `collections`?',
+      'offline-hilo did nothing: there is no `options.colections`. Did you mean `collections`? ' +
+        'See docs/reference.md#invalid-argument.',
     )
     expect(refusal({ url, server: url }).message).toMatch(
-      /there is no `options\.server`\. There are url, database, .*, formatId\.$/,
+      /there is no `options\.server`\. There are url, database, .*, formatId\. See \S+$/,
     )
   })
 

@@ -41,7 +41,11 @@ function tableOf(kind: string, members: readonly Member[]): string {
   return [
     [kind, ...columns],
     ['---', ...columns.map(() => '---')],
-    ...members.map((each) => [`\`${each.name}\``, ...columns.map((of) => COLUMNS[of]!(each))]),
+    ...members.map((each) => [
+      // The message of an error leads here.
+      `${kind === 'code' ? `<a id="${each.name}"></a>` : ''}\`${each.name}\``,
+      ...columns.map((of) => COLUMNS[of]!(each)),
+    ]),
   ]
     .map((cells) => `| ${cells.map((each) => each.replaceAll('|', '\\|')).join(' | ')} |\n`)
     .join('')

@@ -97,7 +97,11 @@ describe('a nextHi', () => {
     const nextHi = () =>
       Promise.reject(new HiloError('server-refused', 'Sign in first.', { status: 401 }))
     expect(await answerTo({ nextHi, maxLo: 10 })).toEqual({
-      failure: { code: 'server-refused', message: 'Sign in first.', status: 401 },
+      failure: {
+        code: 'server-refused',
+        message: expect.stringMatching(/^Sign in first\. See \S+$/),
+        status: 401,
+      },
     })
   })
 

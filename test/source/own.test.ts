@@ -84,7 +84,7 @@ describe('a source that fails', () => {
       const { hilo } = shop.open({ source: { key: 'own', claim } })
       expect(await refusal(hilo.nextId('orders'))).toMatchObject({
         code: 'server-refused',
-        message: 'This shop is closed.',
+        message: expect.stringMatching(/^This shop is closed\. See \S+$/),
       })
     }
   })

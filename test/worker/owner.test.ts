@@ -584,7 +584,7 @@ describe('storage', () => {
     const { owner } = ownerIn(new FakeWorld({ store: new Failing() }))
     expect(failureOf(await owner.exchange(target, exchangeOf({ want: 1 })))).toMatchObject({
       code: 'storage-failed',
-      message: 'No space.',
+      message: expect.stringMatching(/^No space\. See \S+$/),
     })
     isBroken = false
     must(await owner.claim(target, 1))

@@ -88,7 +88,7 @@ describe('across a message channel', () => {
     const error = fromFailure(failureOf(await owner.claim(target, 1)))
     expect(error).toMatchObject({
       code: 'server-refused',
-      message: 'Busy.',
+      message: expect.stringMatching(/^Busy\. See \S+$/),
       status: 429,
       retryAfter: 7000,
     })

@@ -3,6 +3,7 @@
  * that the hashed text is stored beside the hash, and that a chain or a clock that does not fit
  * stops nobody, unless the app wants that.
  */
+import { reasonOf } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import type { ChainFlag, ChainRecord, Link } from '../../device/series-store.js'
 import { addRecord, type Draft, type LinkMaker, numberWith, placeOf, type Rule } from './links.js'
@@ -234,9 +235,7 @@ const mistake = (why: string, cause?: unknown): HiloError =>
   new HiloError('invalid-argument', `No record was made: the chain's ${why}.`, { cause })
 
 const failed = (what: string, cause: unknown): HiloError =>
-  cause instanceof HiloError
-    ? cause
-    : mistake(`${what} failed: ${(cause as Error)?.message ?? cause}`, cause)
+  cause instanceof HiloError ? cause : mistake(`${what} failed: ${reasonOf(cause)}`, cause)
 
 function refused({ before, expected }: Draft, flags: ChainFlag[]): HiloError {
   const what = `record ${before?.at ?? expected?.at} of the chain`

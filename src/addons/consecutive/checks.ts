@@ -1,7 +1,8 @@
 /** Checks options and arguments: the first one that is wrong ends the call, with its rule. */
+import { brief, reasonOf, shown } from '../../core/brief.js'
+import { checkKeys } from '../../core/check-keys.js'
 import { HiloError } from '../../core/errors.js'
 import { utf8Length } from '../../core/utf8.js'
-import { checkKeys } from '../../device/options.js'
 
 /**
  * The options of a call.
@@ -47,7 +48,7 @@ export const badOption = (rule: string, value: unknown): HiloError =>
   new HiloError(
     'invalid-argument',
     `No number was made or changed: ${rule}; this is ${
-      typeof value === 'string' ? value || 'empty' : typeof value
+      typeof value === 'string' ? brief(value, 12) || 'empty' : shown(value)
     }.`,
   )
 
@@ -65,7 +66,7 @@ export function called<T>(what: string, work: () => T): T {
   try {
     return work()
   } catch (cause) {
-    const why = (cause as Error)?.message ?? cause
-    throw new HiloError('invalid-argument', `No number was made: ${what} failed: ${why}`, { cause })
+    const why = `No number was made: ${what} failed: ${reasonOf(cause)}.`
+    throw new HiloError('invalid-argument', why, { cause })
   }
 }

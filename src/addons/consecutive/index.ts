@@ -3,6 +3,7 @@
  * alone: `B-000001`, `B-000002`, `B-000003`.
  */
 import type { Hilo, HiloAccess } from '../../client/hilo.js'
+import { brief, shown } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import type { CollectionRef } from '../../core/names.js'
 import { onAbort, onEvent } from '../../core/on-abort.js'
@@ -365,8 +366,8 @@ function methodsOf(
         }
       throw new HiloError(
         'invalid-argument',
-        `${id} was made for the key ${JSON.stringify(key)} and cancelled: ${reason}. It stays ` +
-          'used. Another receipt takes another key.',
+        `${id} was made for the key ${shown(key)} and cancelled: ${brief(`${reason}`, 12)}. It ` +
+          'stays used. Another receipt takes another key.',
       )
     },
     async record(options) {
@@ -469,7 +470,11 @@ export interface SeriesAccess extends HiloAccess {
 
 function accessOf(hilo: Hilo): SeriesAccess {
   const { access } = Object(hilo) as Partial<Hilo>
-  must(access !== undefined, 'consecutive() got something else than a Hilo of this version', hilo)
+  must(
+    access?.options !== undefined,
+    'consecutive() got something else than a Hilo of this version',
+    hilo,
+  )
   must(
     access.options.source === undefined,
     'the Hilo has a `source` of its own, and only an offline-hilo-server gives series',

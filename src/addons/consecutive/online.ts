@@ -3,7 +3,7 @@
  * nothing of it is needed. Guarantees that a request is sent again under its id until its answer is
  * stored.
  */
-import { type HeardLedger, HiloError } from '../../core/errors.js'
+import { because, type HeardLedger, HiloError } from '../../core/errors.js'
 import { isLocal } from '../../core/local-url.js'
 import type {
   SeriesAnswer,
@@ -313,9 +313,9 @@ function changeUnheard<T>(
 const otherSeries = (collection: string, letter: string, series: string | undefined): HiloError =>
   new HiloError(
     'invalid-argument',
-    `No number was made: this device has the series ${letter} of '${collection}', and the option ` +
-      `\`series\` says ${series}. Leave the option out to go on. Or close the series at the ` +
-      `server by "offline-hilo-server series … --close ${letter}": ${series} begins.`,
+    `No number was made: this device has series ${letter} of '${collection}', and the option ` +
+      `\`series\` says ${series}. Leave it out to go on. Or close the series at the server ` +
+      `by "offline-hilo-server series … --close ${letter}": ${series} begins.`,
   )
 
 const endless = (collection: string): HiloError =>
@@ -334,10 +334,9 @@ function twoLedgers(
   const message = isLocal(url)
     ? `${what} (the series here was of ${before}), begun anew or of another project.\n` +
       'To go on, call `await hilo.startOver()` once, or delete the data of this site.'
-    : `No number was made: ${what}, since ${since}. The series of '${collection}' on this device ` +
-      `was of ${before}, and both give the same letters. If two servers answer, stop one, and ` +
-      `call \`hilo.startOver()\`. If ${before} is lost, run on the server: offline-hilo-server ` +
-      `follow ${database} --name ${before} --above <its highest number>.`
+    : `${what}, since ${since}. Series of '${collection}' are of ${before}: no number is made. ` +
+      `If two servers answer, stop one. If ${before} is lost: offline-hilo-server ` +
+      `follow ${database} --name ${before} --above <highest>. Or \`hilo.startOver()\`.`
   return new HiloError('other-ledger', message)
 }
 
@@ -345,11 +344,10 @@ const offline = (): HiloError =>
   new HiloError('server-unreachable', 'The server was not asked: the app has switched it off.')
 
 function noSeries(collection: string, cause: HiloError): HiloError {
-  const { code, status, retryAfter, message } = cause
+  const { code, status, retryAfter } = cause
   return new HiloError(
     code,
-    `No number was made: this device has no series of '${collection}' yet, and needs the server ` +
-      `once to get one; from then on it makes numbers offline. ${message}`,
+    because(`No number was made: a series of '${collection}' needs the server once.`, cause),
     {
       cause,
       ...(status !== undefined && { status }),

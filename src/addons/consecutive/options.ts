@@ -1,4 +1,6 @@
 /** The options of `consecutive`, and their check. */
+
+import { checkKeys } from '../../core/check-keys.js'
 import {
   MAX_NAME_BYTES,
   MAX_PERIOD_BYTES,
@@ -6,7 +8,6 @@ import {
   RANGE_PREFIX,
   SERIES_NAME,
 } from '../../core/wire.js'
-import { checkKeys } from '../../device/options.js'
 import type { NumberRange } from '../../device/series-store.js'
 import type { Chain } from './chain.js'
 import { badOption, called, checkCall, checkText, frozen, isCount, must } from './checks.js'

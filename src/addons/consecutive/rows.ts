@@ -1,4 +1,5 @@
 /** A number of a series as it is stored, and how that changes. Pure. */
+import { brief, shown } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import type { SeriesMark } from '../../core/wire.js'
 import type { Closing, NumberRange, NumberRow } from '../../device/series-store.js'
@@ -218,7 +219,7 @@ export function settledAs(row: NumberRow, state: SettledState, why: Why): Number
 }
 
 function settledBefore({ id, state, reason }: NumberRow): HiloError {
-  const because = reason === undefined ? '' : ` (${reason})`
+  const because = reason === undefined ? '' : ` (${brief(reason, 12)})`
   const advice =
     state === 'confirmed'
       ? " Correct its receipt by another one, and settle this one as 'voided'."
@@ -234,7 +235,7 @@ function settledBefore({ id, state, reason }: NumberRow): HiloError {
 export const noNumber = (key: string): HiloError =>
   new HiloError(
     'invalid-argument',
-    `No number was made for the key ${JSON.stringify(key)}. Nothing was changed. Take a number ` +
+    `No number was made for the key ${shown(key)}. Nothing was changed. Take a number ` +
       'with next({ key }) first.',
   )
 
@@ -252,8 +253,8 @@ export function mustBeSame(
 const otherContent = (id: string, key: string, was = 'none', is: string): HiloError =>
   new HiloError(
     'invalid-argument',
-    `Nothing was made or changed: ${id} was made for the key ${JSON.stringify(key)} with other ` +
-      `content. The hash of that one is ${was}, of this one ${is}. Another document takes ` +
+    `Nothing was made or changed: ${id} was made for the key ${shown(key)} with other ` +
+      `content. The hash of that is ${was}, of this ${is}. Another document takes ` +
       'another key. For the number of this one, ask without content.',
   )
 

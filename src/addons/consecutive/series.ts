@@ -3,7 +3,7 @@
  * that the numbers of a series follow each other without a hole, and that while the server answers
  * a number is handed out only after the server has heard of it from this copy of the device.
  */
-import { HiloError } from '../../core/errors.js'
+import { because, HiloError } from '../../core/errors.js'
 import { onAbort } from '../../core/on-abort.js'
 import { whenLate } from '../../core/when-late.js'
 import type { NumberRow } from '../../device/series-store.js'
@@ -219,7 +219,10 @@ export function untilAborted<T>(
 const refusedBy = ({ status, message }: Refusal): HiloError =>
   new HiloError(
     'server-refused',
-    `No number was handed out: the server refuses this device. ${message} Numbers go on when the ` +
-      'server accepts it again; the key keeps the number that it has.',
+    because(
+      'No number was handed out: the server refuses this device. Once it accepts it again, ask ' +
+        'with the same key.',
+      { message },
+    ),
     { status },
   )

@@ -2,6 +2,7 @@
  * Asks the server for a series, and checks in, over HTTP. Guarantees that it accepts only a sound
  * answer; any other becomes a `HiloError` that names a remedy.
  */
+import { brief } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import { plainHeaders } from '../../core/headers.js'
 import type {
@@ -98,12 +99,12 @@ const areRanges = (ranges: unknown): boolean =>
         (each.validUntil === undefined || isDay(each.validUntil)),
     ))
 
-const NO_SERIES = 'The server gave no series; ask again later.'
+const NO_SERIES = 'Ask again later.'
 
 const invalid = (url: string, answer: unknown): HiloError =>
   new HiloError(
     'invalid-response',
     `${url} answered with something that says nothing of a series. It began: ` +
-      `${JSON.stringify(answer).slice(0, 120)}. Nothing was changed; check that the URL is that ` +
+      `${brief(JSON.stringify(answer), 8)}. Nothing was changed; check that the URL is that ` +
       'of an offline-hilo-server.',
   )

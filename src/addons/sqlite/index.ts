@@ -4,6 +4,7 @@
  * which keeps other processes out from its read to its write, and which is on the disk
  * (`journal_mode = WAL`, `synchronous = FULL`) before anybody acts on it.
  */
+import { brief } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import { losesCommits } from '../../core/sqlite-version.js'
 import { idOf, isNote } from '../../device/page-exit.js'
@@ -302,7 +303,8 @@ const messageOf = (error: unknown): string =>
 const storageFailed = (what: string, cause?: unknown): HiloError =>
   new HiloError(
     'storage-failed',
-    `SQLite failed: ${what}. No id was handed out. Nothing was lost: mend it and try again.`,
+    `SQLite failed: ${brief(what, 24)}. No id was handed out. Nothing was lost: mend it and try ` +
+      'again.',
     { cause, ...(what.includes('is locked') && { retryAfter: RETRY_AFTER_MS }) },
   )
 

@@ -70,9 +70,9 @@ const wentOn = ({ of, by, numbers }: Stop): Failure => ({
 const FORKED: Failure = {
   code: 'forked',
   message:
-    'The storage of this device is a copy: another copy of it has checked in before. The ranges ' +
-    'here were dropped and new ones are claimed. Ids made here since the copy was taken may ' +
-    'exist twice: compare them.',
+    'The storage of this device is a copy: another copy of it has checked in before. Its ranges ' +
+    'were dropped, and new ones are claimed. Ids made since the copy was taken may exist ' +
+    'twice: compare them.',
 }
 
 const DROPPED: Failure = {

@@ -1,5 +1,5 @@
 /** The errors of a page that has no id for a caller: each names the cause and a remedy. */
-import { HiloError } from '../../core/errors.js'
+import { because, HiloError } from '../../core/errors.js'
 
 /** @param left how many numbers the device has, too few for `count` */
 export function notServed(
@@ -13,7 +13,7 @@ export function notServed(
   const none = code === 'exhausted' ? 'no id is left on this device' : 'no id'
   return new HiloError(
     code,
-    `Collection '${collection}': ${left > 0 ? few : none}. ${cause.message}`,
+    because(`Collection '${collection}': ${left > 0 ? few : none}.`, cause),
     { cause, retryAfter: cause.retryAfter },
   )
 }

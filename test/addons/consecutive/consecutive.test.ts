@@ -138,8 +138,8 @@ inEachStore(() => {
         'what formatId makes of 2 of A is a text that is not empty',
       ],
       ['makes an empty text', () => '', 'this is empty'],
-      ['makes a number', (...args: unknown[]) => args[0], 'this is number'],
-      ['makes a promise', async () => 'A-000002', 'this is object'],
+      ['makes a number', (...args: unknown[]) => args[0], 'this is 2'],
+      ['makes a promise', async () => 'A-000002', 'this is [object Promise]'],
     ])('takes no number when its form %s', async (_, formatId, message) => {
       const { receipts } = openTill(shop)
       await idsOf(receipts, 'a')
@@ -226,7 +226,7 @@ inEachStore(() => {
     test.each([
       ['nothing', undefined, 'a key is a text that is not empty; this is undefined'],
       ['an empty text', '', 'a key is a text that is not empty; this is empty'],
-      ['a number', 7, 'a key is a text that is not empty; this is number'],
+      ['a number', 7, 'a key is a text that is not empty; this is 7'],
       ['257 bytes', 'é'.repeat(129), 'a key has at most 256 bytes of UTF-8; this is a text of 258'],
     ])('cannot be %s', async (_, key, message) => {
       const { receipts } = openTill(shop)
@@ -349,10 +349,7 @@ inEachStore(() => {
     test('offline nothing is made, and the message says what is needed', async () => {
       const { hilo, receipts } = openTill(shop)
       hilo.goOffline()
-      const needed = refusal(
-        'server-unreachable',
-        "no series of 'receipts' yet, and needs the server",
-      )
+      const needed = refusal('server-unreachable', "a series of 'receipts' needs the server once")
       await expect(receipts.next({ key: 'a' })).rejects.toEqual(needed)
       hilo.goOnline()
       shop.isDown = true
@@ -552,7 +549,7 @@ inEachStore(() => {
       const { receipts } = openTill(shop)
       shop.answer = () => refused(410)
       await expect(receipts.next({ key: 'a' })).rejects.toEqual(
-        refusal('server-refused', 'this device has no series'),
+        refusal('server-refused', 'needs the server once'),
       )
       const claims = shop.requests.filter(({ action }) => action === 'series')
       expect(new Set(claims.map(({ body }) => body.claim)).size).toBe(2)

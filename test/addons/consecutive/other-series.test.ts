@@ -31,7 +31,7 @@ inEachStore(() => {
     const named = openTill(shop, { name, series }).receipts
     const refusal = {
       code: 'invalid-argument',
-      message: expect.stringMatching(/has the series A of 'receipts', and .* says T3.*--close A/),
+      message: expect.stringMatching(/has series A of 'receipts', and .* says T3.*--close A/),
     }
     await expect(named.prepare()).rejects.toMatchObject(refusal)
     const onSamePage = consecutive(hilo, 'receipts', { series: 'T3' })

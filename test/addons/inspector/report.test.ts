@@ -75,12 +75,18 @@ describe('a bug report', () => {
     expect(JSON.parse(report(facts({ problem, status: status('It said no.') })))).toMatchObject({
       problem: {
         code: 'exhausted',
-        message: 'Nothing left.',
+        message: 'Nothing left. See docs/reference.md#exhausted.',
         cause: { code: 'server-refused', status: 403 },
       },
       status: {
         collections: {
-          orders: { lastError: { code: 'server-refused', message: 'It said no.', status: 401 } },
+          orders: {
+            lastError: {
+              code: 'server-refused',
+              message: 'It said no. See docs/reference.md#server-refused.',
+              status: 401,
+            },
+          },
         },
       },
     })
