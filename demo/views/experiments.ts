@@ -21,12 +21,16 @@ export class Experiments {
   constructor(hilo: Hilo, { storm, forge, lostServer }: Attempts) {
     const storming = must<HTMLButtonElement>('#storm')
     storming.disabled = false
-    storming.addEventListener('click', storm)
+    storming.addEventListener('click', () => {
+      showTable()
+      storm()
+    })
     must('#kill').addEventListener('click', () => pullThePlug(hilo))
-    this.#forge.addEventListener(
-      'click',
-      () => this.#forge.getAttribute('aria-disabled') !== 'true' && forge(),
-    )
+    this.#forge.addEventListener('click', () => {
+      if (this.#forge.getAttribute('aria-disabled') === 'true') return
+      showTable()
+      forge()
+    })
     this.#outage.addEventListener('click', async () => {
       const isOn = this.#outage.getAttribute('aria-pressed') === 'true'
       if (await turn(isOn ? 'DELETE' : 'POST')) this.#showOutage(!isOn)
@@ -45,6 +49,9 @@ export class Experiments {
     setText(must('span', this.#outage), isOn ? 'Bring the server back' : 'Lose the server')
   }
 }
+
+/** On a phone the figures that an attempt changes are far above its button. */
+const showTable = () => must('#scoreboard').scrollIntoView({ block: 'nearest' })
 
 /** @returns undefined when the server really is lost */
 const turn = (method: 'GET' | 'POST' | 'DELETE') => ask<{ isOn: boolean }>('/outage', method)

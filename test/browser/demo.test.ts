@@ -102,6 +102,21 @@ test('who kills a tab sees at once what it lost', async () => {
   expect(await page.evaluate(() => scrollY)).toBe(0)
 })
 
+test('on a phone, who starts a storm or forges an order sees the figures change', async () => {
+  const { page } = await openDesk()
+  await page.setViewportSize({ width: 390, height: 844 })
+  const show = async (button: string, figure: string) => {
+    await page.click(button)
+    const box = (await page.locator(figure).boundingBox())!
+    expect(box.y, figure).toBeGreaterThanOrEqual(0)
+    expect(box.y + box.height, figure).toBeLessThanOrEqual(844)
+  }
+  await show('#storm', '#scoreboard')
+  await page.waitForSelector('[data-figure="distinct"] dd:text("200")')
+  await page.waitForSelector('#forge[aria-disabled="false"]')
+  await show('#forge', '#scoreboard')
+})
+
 test('on a laptop, each of the four desks shows the orders that it made', async () => {
   const { page, url } = await openDesk()
   await page.setViewportSize({ width: 1280, height: 800 })
