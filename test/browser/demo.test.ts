@@ -131,6 +131,8 @@ test('on a laptop, each of the four desks shows the orders that it made', async 
       return box && box.y + box.height
     }
     await expect.poll(bottom, { message: `desk ${at + 1}` }).toBeLessThan(800)
+    await desk.evaluate(() => document.querySelector<HTMLElement>('#storm')!.click())
+    expect(await desk.evaluate(() => scrollY), 'a storm shows the orders').toBe(0)
   }
 })
 
