@@ -93,13 +93,16 @@ test('receipts are consecutive, offline too; an open one is there after a crash'
   )
 })
 
-test('who kills a tab sees at once what it lost', async () => {
+test('who kills a tab sees at once what it lost, and nobody gets it', async () => {
   const { page } = await openDesk()
   await page.click('#ten')
   await seen(page, 'orders/10-A', 'sent')
   await page.click('#kill')
   await page.waitForSelector('#killed:text("numbers for orders")')
   expect(await page.evaluate(() => scrollY)).toBe(0)
+  const lost = /(\d+) numbers for orders/.exec((await page.textContent('#killed'))!)![1]
+  await create(page, 'Harbour Café')
+  await seen(page, `orders/${11 + Number(lost)}-A`, 'sent')
 })
 
 test('on a phone, who starts a storm or forges an order sees the figures change', async () => {
