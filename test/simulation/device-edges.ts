@@ -158,7 +158,8 @@ export const twoOptions = deviceWord(
     const { scheduler, profile, checker } = simulation
     const tag = random.pick(profile.collections)
     const page = device.pages.find(({ hilo, state }) => hilo && state === 'visible')
-    const before = freeOn(simulation, device, tag)
+    // What it has above its reserve goes back.
+    const before = Math.min(freeOn(simulation, device, tag), profile.reserve)
     if (!page || before < profile.reserve / 2 || device.releases > 0) return
     simulation.hit('another page keeps no reserve')
     const { issuedCount } = checker
