@@ -1,4 +1,7 @@
-/** The documentation as a site, built by VitePress, in Chromium: every link leads somewhere. */
+/**
+ * The documentation as a site, built by VitePress, in Chromium: every link leads somewhere, and
+ * people who need help can read it, on a desktop and on a phone.
+ */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +9,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isInstalled, run, unlessInstalled } from '../support/peers.js'
 import { openAppSite } from './app-site.js'
+import { complaintsAbout } from './axe.js'
 import { openContext } from './desk-page.js'
 import { VITEPRESS } from './libraries.js'
 
@@ -21,11 +25,14 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function open(path: string): Promise<Page> {
+const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 360, height: 780 } }
+
+async function open(path: string, size: keyof typeof SIZES = 'desktop'): Promise<Page> {
   const { url } = await openAppSite({ folder, backend: 'http://127.0.0.1:9', csp: '' })
   const page = await (await openContext()).newPage()
   page.on('pageerror', (error) => expect.unreachable(`the page threw ${error}`))
   await page.emulateMedia({ reducedMotion: 'reduce' })
+  await page.setViewportSize(SIZES[size])
   await page.goto(url + path)
   return page
 }
@@ -92,4 +99,32 @@ test.skipIf(left)(`programs find every call, and every page in one file${left}`,
   expect(calls).toContain('- [Guide](guide.md): ')
   for (const path of ['guide.md', 'recipes/dexie.md', 'server.md'])
     expect(full).toContain(readFileSync(join(ROOT, 'docs', path), 'utf8'))
+})
+
+const LOOKS = [
+  ['light', 'desktop'],
+  ['dark', 'phone'],
+] as const
+
+test.skipIf(left).each(LOOKS)(`people can read it: %s, %s${left}`, async (scheme, size) => {
+  const page = await open('/', size)
+  await page.emulateMedia({ colorScheme: scheme })
+  for (const path of [
+    '/',
+    '/pages.html',
+    '/guide.html',
+    '/reference.html',
+    '/recipes/',
+    '/tutorial.html',
+  ]) {
+    await page.goto(new URL(path, page.url()).href)
+    await page.waitForSelector('.VPDoc h1')
+    expect(await complaintsAbout(page), path).toEqual([])
+    const wide = () => document.documentElement.scrollWidth > document.documentElement.clientWidth
+    expect(await page.evaluate(wide), path).toBe(false)
+  }
+  await page.goto(new URL('/demo/inspector/', page.url()).href)
+  await page.click('#order')
+  await page.waitForSelector('[role="status"]:text("orders/1-A")')
+  expect(await complaintsAbout(page), 'the inspector').toEqual([])
 })

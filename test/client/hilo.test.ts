@@ -1,6 +1,11 @@
-/** The façade over a real owner, storage and server in one process: ids and arguments. */
+/**
+ * The façade over a real owner, storage and server in one process: ids, arguments, reserves,
+ * closing.
+ */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { ravenConventions } from '../../src/addons/raven.js'
 import { Hilo } from '../../src/client/hilo.js'
+import { HiloError } from '../../src/core/errors.js'
 import type { HiloOptions } from '../../src/device/options.js'
 import type { DeviceClaim } from '../../src/device/state.js'
 import { nextHiSource } from '../../src/source/index.js'
@@ -16,7 +21,21 @@ beforeEach(async () => {
 })
 afterEach(() => shop.close())
 
+const numbers = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, i) => `orders/${from + i}-A`)
+
 describe('ids', () => {
+  test('go to callers in the order in which they asked, however many at once', async () => {
+    const { hilo } = shop.open()
+    const ids = await Promise.all([
+      hilo.nextId('orders'),
+      hilo.nextIds('orders', 40),
+      hilo.nextId('orders'),
+      ...Array.from({ length: 200 }, () => hilo.nextId('orders')),
+    ])
+    expect(ids.flat()).toEqual(numbers(1, 242))
+  })
+
   test('of two collections and two databases are counted apart', async () => {
     const { hilo } = shop.open()
     expect(await hilo.nextId('invoices')).toBe('invoices/1-A')
@@ -28,6 +47,15 @@ describe('ids', () => {
     expect(hilo.nextIdSync('invoices')).toBe('invoices/2-A')
     expect(hilo.nextIdSync('orders', { database: 'Other' })).toBe('orders/3-A')
     expect(hilo.nextIdSync('orders')).toBe('orders/4-A')
+  })
+
+  test('of two instances on one device never meet', async () => {
+    const first = shop.open().hilo
+    const second = shop.open().hilo
+    const ids = (
+      await Promise.all([first, second, first, second].map((hilo) => hilo.nextIds('orders', 250)))
+    ).flat()
+    expect(new Set(ids).size).toBe(1000)
   })
 })
 
@@ -79,6 +107,42 @@ describe('a bare number', () => {
     const second = shop.open({ reserve: 0 }).hilo
     await second.nextIds('orders', 32)
     await eventually(() => expect(() => first.nextNumberSync('orders')).toThrow(refusal))
+  })
+})
+
+describe('a collection', () => {
+  class Order {}
+  class OrderLine {}
+
+  test("follows RavenDB's with offline-hilo/raven", async () => {
+    const { hilo } = shop.open({ ...ravenConventions })
+    expect(await hilo.nextId(Order)).toBe('orders/1-A')
+    expect(await hilo.nextId(OrderLine)).toBe('OrderLines/1-A')
+  })
+
+  test.each<[string, unknown]>([
+    ['empty', ''],
+    ['too long', 'x'.repeat(600)],
+    ['with a |', 'a|b'],
+    ['ending in the separator', 'orders/'],
+    ['a number', 7],
+    ['nothing', undefined],
+    ['a class without a name', class {}],
+    ['a plain object', {}],
+  ])('that is %s is refused by every call, and nothing is sent', async (_, bad) => {
+    const { hilo } = shop.open()
+    const ref = bad as string
+    for (const call of [
+      hilo.nextId(ref),
+      hilo.nextNumber(ref),
+      hilo.nextIds(ref, 2),
+      hilo.warm(ref, 2),
+      hilo.reserve(ref, 2),
+    ])
+      expect(await codeOf(call)).toBe('invalid-collection')
+    expect(() => hilo.nextIdSync(ref)).toThrow(HiloError)
+    if (bad !== undefined) expect(() => hilo.status(ref)).toThrow(HiloError)
+    expect(shop.requests).toEqual([])
   })
 })
 
@@ -150,6 +214,20 @@ test('a header beyond Latin-1 is an error of its own: ids are not exhausted', as
   expect(await hilo.nextId('orders')).toBe('orders/2-A')
 })
 
+describe('the sync calls', () => {
+  test('throw when the page holds nothing yet, say what to do, and succeed soon', async () => {
+    const { hilo } = shop.open()
+    expect(() => hilo.nextIdSync('orders')).toThrow(
+      expect.objectContaining({
+        code: 'not-leased',
+        message: expect.stringContaining("hilo.take('orders', n)"),
+      }),
+    )
+    await hilo.warm('orders', 1)
+    expect(hilo.nextIdSync('orders')).toBe('orders/1-A')
+  })
+})
+
 describe('a database name that no server can have', () => {
   test.each(['', '.', '..', 'my shop', 'a/b', 'x'.repeat(129)])(
     '%j is refused at once',
@@ -191,5 +269,38 @@ describe('ready', () => {
     const { hilo } = shop.open({ collections: { orders: {} } })
     await hilo.close()
     expect(await codeOf(hilo.ready)).toBe('closed')
+  })
+})
+
+describe('reserve', () => {
+  test('lowered, sets what exceeds it aside at once, to go back with the page', async () => {
+    const { hilo, page } = shop.open()
+    await hilo.reserve('orders', 500)
+    await hilo.reserve('orders', 40)
+    page.leave()
+    await eventually(async () => expect(await shop.max()).toBe(40))
+  })
+
+  test('fills the device up in one request, and keeps that as its target', async () => {
+    const { hilo } = shop.open()
+    await hilo.nextId('orders')
+    const before = shop.requests.length
+    await hilo.reserve('orders', 500)
+    expect(shop.requests.slice(before).map(({ action }) => action)).toEqual(['next'])
+    expect(hilo.status('orders')).toMatchObject({ reserve: 500, state: 'ready' })
+    expect(hilo.status('orders').available).toBeGreaterThanOrEqual(500)
+    const { hilo: later } = shop.open()
+    await later.nextId('orders')
+    expect(later.status('orders').reserve).toBe(500)
+  })
+})
+
+describe('close', () => {
+  test('is the end of an `await using`, and may be called twice', async () => {
+    const { hilo } = shop.open()
+    await hilo.nextId('orders')
+    await hilo[Symbol.asyncDispose]()
+    await hilo.close()
+    expect(await codeOf(hilo.nextId('orders'))).toBe('closed')
   })
 })

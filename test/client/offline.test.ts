@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Hilo } from '../../src/client/hilo.js'
 import { HiloError } from '../../src/core/errors.js'
+import { TOO_MANY } from '../../src/core/wire.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { eventually } from '../support/eventually.js'
 import { FakePage } from '../support/page.js'
@@ -32,6 +33,15 @@ async function drain(hilo: ReturnType<Shop['open']>['hilo']): Promise<string[]> 
 }
 
 describe('without the network', () => {
+  test('a page that starts goes on from what an earlier one left', async () => {
+    const first = shop.open()
+    await first.hilo.nextIds('orders', 3)
+    await first.hilo.close()
+    shop.isDown = true
+    const { hilo } = shop.open()
+    expect(await hilo.nextId('orders')).toBe('orders/4-A')
+  })
+
   test('a caller without a timeout is refused, too, when the log-in has expired', async () => {
     shop.isDown = true
     const { hilo } = shop.open()
@@ -119,6 +129,24 @@ describe('a call that waits', () => {
     await hilo.close()
     expect(await shop.open().hilo.nextId('orders')).toBe('orders/1-A')
   })
+
+  test('rejects when its signal is aborted, with the reason', async () => {
+    hang()
+    const { hilo } = shop.open()
+    const off = new AbortController()
+    const waiting = errorOf(hilo.nextIds('orders', 5, { signal: off.signal }))
+    off.abort('left the form')
+    expect(await waiting).toMatchObject({ code: 'aborted', cause: 'left the form' })
+  })
+
+  test('with a signal that is already aborted takes nothing, though there is plenty', async () => {
+    const { hilo } = shop.open()
+    await hilo.nextId('orders')
+    expect((await errorOf(hilo.nextId('orders', { signal: AbortSignal.abort() }))).code).toBe(
+      'aborted',
+    )
+    expect(await hilo.nextId('orders')).toBe('orders/2-A')
+  })
 })
 
 describe('a server that is down behind its proxy', () => {
@@ -134,6 +162,19 @@ describe('a server that is down behind its proxy', () => {
       expect(hilo.status().online).toBe(false)
     },
   )
+})
+
+describe('release, while a proxy says that the server is down', () => {
+  test.each([502, 503, 504])('and so answers %i, keeps the numbers and says so', async (status) => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 100)
+    shop.answer = () => new Response('<html>', { status })
+    expect((await errorOf(hilo.release())).code).toBe('server-unreachable')
+    shop.answer = undefined
+    expect(await shop.max()).toBe(100)
+    shop.isDown = true
+    expect(await hilo.nextIds('orders', 100)).toHaveLength(100)
+  })
 })
 
 describe('a device that never got an id from this address', () => {
@@ -209,6 +250,15 @@ describe('a device that never got an id from this address', () => {
     expect(message).toContain('`headers` failed: no token')
   })
 
+  test('looks through its storage once for all collections that fail together', async () => {
+    shop.isDown = true
+    const read = vi.spyOn(IndexedDbStore.prototype, 'read')
+    const { hilo } = shop.open()
+    const names = Array.from({ length: 20 }, (_, i) => `list${i}`)
+    await Promise.all(names.map((name) => errorOf(hilo.nextId(name))))
+    expect(read.mock.calls.length).toBeLessThanOrEqual(2 * names.length)
+  })
+
   test('blames no server where the storage cannot say whether it ever answered', async () => {
     shop.isDown = true
     const failure = new HiloError('storage-failed', 'The disk is full.')
@@ -220,6 +270,40 @@ describe('a device that never got an id from this address', () => {
 
 const granted = (range: { Low: number; High: number; Prefix?: string }) =>
   Response.json({ collections: [{ Prefix: 'orders/', LastSize: 32, ServerTag: 'A', ...range }] })
+
+describe('a message has at most forty words', () => {
+  const html = '<!doctype html>\n<html lang="en">\n  <head>\n    <title>Sign in</title>'
+  const words = ({ message }: HiloError) => message.split(/\s+/).length
+
+  test.each<[string, () => Response]>([
+    ['that nobody answers', () => Response.error()],
+    ['that a page answers', () => new Response(html)],
+    ['that a proxy answers', () => new Response(html, { status: 502 })],
+    ['that a gateway answers', () => new Response(html, { status: 403 })],
+    ['that a cache answers', () => granted({ Low: 1, High: 32, Prefix: 'lines/' })],
+    ['whose answer is odd', () => granted({ Low: 5, High: 4 })],
+    ['that is refused', () => refusal(401)],
+    ['that is busy', () => refusal(503)],
+  ])('of a request %s, also with ids', async (_, answer) => {
+    vi.stubGlobal('location', {
+      origin: 'https://app.example.com',
+      href: 'https://app.example.com',
+    })
+    const ask = async () => {
+      const response = answer()
+      if (response.type === 'error') throw new TypeError('Failed to fetch')
+      return response
+    }
+    shop.answer = ask
+    const { hilo } = shop.open()
+    expect(words(await errorOf(hilo.nextId('orders')))).toBeLessThanOrEqual(40)
+    shop.answer = undefined
+    hilo.goOnline()
+    await eventually(() => hilo.nextIds('orders', 3))
+    shop.answer = ask
+    expect(words(await errorOf(hilo.nextIds('orders', 1_000)))).toBeLessThanOrEqual(40)
+  })
+})
 
 describe('a server that is not well', () => {
   test.each<[string, string, () => Response]>([
@@ -279,6 +363,59 @@ describe('an answer 200 that is none of a HiLo server', () => {
     expect(claims[1]!.query).toEqual(first!.query)
     expect(await hilo.nextId('orders')).toBe('orders/1-A')
   })
+
+  test('takes nothing back: release keeps the numbers', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 100)
+    shop.answer = signIn
+    expect((await errorOf(hilo.release())).code).toBe('no-hilo-server')
+    shop.answer = undefined
+    expect(await shop.max()).toBe(100)
+    shop.isDown = true
+    expect(await hilo.nextIds('orders', 100)).toHaveLength(100)
+  })
+})
+
+describe('a claim that is too large for the server', () => {
+  beforeEach(() => {
+    shop.answer = (request) =>
+      Number(new URL(request.url).searchParams.get('lastBatchSize')) > 10_000
+        ? Response.json({ Type: TOO_MANY, Message: 'At most 10,000.' }, { status: 422 })
+        : undefined
+  })
+
+  test('is made smaller: a large reserve is filled all the same', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve('orders', 20_000)
+    expect(hilo.status('orders')).toMatchObject({ reserve: 20_000, state: 'ready' })
+    expect(hilo.status('orders').available).toBeGreaterThanOrEqual(20_000)
+  })
+
+  test('leaves nothing behind when all are refused: the next page claims anew', async () => {
+    const granted = shop.answer
+    shop.answer = () => Response.json({ Type: 'Error', Message: 'Not for you.' }, { status: 403 })
+    const { hilo } = shop.open()
+    expect((await errorOf(hilo.reserve('orders', 20_000))).code).toBe('server-refused')
+    shop.answer = granted
+    expect(hilo.status('orders').reserve).toBe(32)
+    await hilo.close()
+    const next = shop.open().hilo
+    expect(await next.nextId('orders')).toBe('orders/1-A')
+    expect(await shop.max()).toBeLessThan(200)
+  })
+})
+
+test('release gives back what other collections hold that this page has not used', async () => {
+  const first = shop.open()
+  await first.hilo.nextId('orders')
+  await first.hilo.nextIds('invoices', 3)
+  await first.hilo.nextId('orders', { database: 'Other' })
+  first.page.leave()
+  const { hilo } = shop.open()
+  await hilo.release()
+  expect([await shop.max('orders'), await shop.max('invoices')]).toEqual([1, 3])
+  expect(Object.keys(hilo.status().collections)).toEqual([])
+  expect(await shop.open().hilo.nextId('orders', { database: 'Other' })).toBe('orders/2-A')
 })
 
 describe('a device with more than its reserve, offline while the browser says online', () => {

@@ -62,6 +62,13 @@ describe('a page that goes', () => {
     expect(() => hilo.nextIdSync('orders')).toThrow(notLeased)
   })
 
+  test('leaves its notes before the event is over', async () => {
+    const { hilo, page } = shop.open()
+    await hilo.nextId('orders')
+    page.leave()
+    expect(Object.keys(localStorage).length).toBeGreaterThan(0)
+  })
+
   test('sends back what exceeds the reserve, each range once', async () => {
     const { hilo, page } = shop.open({ reserve: 8 })
     await hilo.nextId('orders')
@@ -121,6 +128,13 @@ describe('a page that is hidden', () => {
     // The next page is in front, and the document that tells so is shared here.
     await quiet()
     expect(numberOf(await shop.open().hilo.nextId('orders'))).toBe(2)
+  })
+
+  test('still makes ids when it is asked to, in the background', async () => {
+    const { hilo, page } = shop.open()
+    await hilo.nextId('orders')
+    page.hide()
+    expect(numberOf(await hilo.nextId('orders'))).toBe(2)
   })
 
   test('has numbers for the sync calls again soon after it is seen', async () => {

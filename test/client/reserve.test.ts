@@ -1,6 +1,7 @@
 /** Filling a device up before it goes offline: several collections at once, and ending early. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
+import { nextHiSource } from '../../src/source/index.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
@@ -128,6 +129,12 @@ describe('several collections', () => {
     })
   })
 
+  test('of another database come from there', async () => {
+    const { hilo } = shop.open()
+    await hilo.reserve({ orders: 50, lines: 50 }, { database: 'Other' })
+    expect(reserves(hilo)).toEqual({ 'orders|Other': 50, 'lines|Other': 50 })
+  })
+
   test('are asked for one by one where a server does not know such a request', async () => {
     shop.answer = ({ method }) => (method === 'POST' ? refusal(404) : undefined)
     const { hilo } = shop.open()
@@ -165,6 +172,15 @@ describe('several collections', () => {
       ['POST', undefined],
       ['GET', 'orders'],
     ])
+  })
+
+  test("are asked for one by one of an app's own source", async () => {
+    const asked: string[] = []
+    const nextHi = (collection: string) => asked.push(collection)
+    const source = nextHiSource({ key: 'one by one', nextHi, maxLo: 1000 })
+    const { hilo } = shop.open({ source })
+    await hilo.reserve({ orders: 500, customers: 100 })
+    expect(asked.sort()).toEqual(['customers', 'orders'])
   })
 
   test('that are not all reached are one error, which says what is missing of which', async () => {
@@ -214,6 +230,20 @@ describe('several collections', () => {
     expect(await shop.max('orders')).toBe(1_100_000)
   })
 
+  test('two calls for the same collections at once do not wait for each other', async () => {
+    const { hilo } = shop.open()
+    await Promise.all([
+      hilo.reserve({ orders: 500, customers: 100 }),
+      hilo.reserve({ customers: 200, orders: 300, lines: 10 }),
+    ])
+    expect(Number(hilo.status('customers').available)).toBeGreaterThanOrEqual(200)
+  })
+
+  test('none is nothing to do', async () => {
+    await shop.open().hilo.reserve({})
+    expect(shop.requests).toEqual([])
+  })
+
   test.each([
     ['a count', { orders: -1 }, 'invalid-argument'],
     ['a count', { orders: undefined }, 'invalid-argument'],
@@ -230,6 +260,12 @@ describe('several collections', () => {
       expect(shop.requests).toEqual([])
     },
   )
+
+  test('and no collection: the message says how', async () => {
+    const error = await errorOf(shop.open().hilo.reserve(500 as never))
+    expect(error).toMatchObject({ code: 'invalid-argument' })
+    expect(error.message).toContain("`reserve('orders', 500)`")
+  })
 
   test('is the device’s: a page that keeps less, or none, takes nothing away', async () => {
     const till = shop.open({ reserve: 200 }).hilo
@@ -345,6 +381,20 @@ describe('a call that is ended early', () => {
     })
     answer()
     expect(await hilo.nextIdentity('invoices', { key: '7' })).toBe(1)
+  })
+
+  test('by close() is closed, and goes on with nothing', async () => {
+    const { hilo } = shop.open()
+    await hilo.nextId('orders')
+    const { answer, asked } = hold('hilo/next')
+    const reserving = errorOf(hilo.reserve({ orders: 10_000_000, customers: 100 }))
+    await asked
+    await hilo.close()
+    expect((await reserving).code).toBe('closed')
+    const before = shop.requests.length
+    answer()
+    await quiet()
+    expect(shop.requests.length - before).toBeLessThan(2)
   })
 })
 

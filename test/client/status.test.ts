@@ -3,6 +3,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Hilo, HiloEvents } from '../../src/client/hilo.js'
 import { statusOf } from '../../src/client/status.js'
 import { newPage } from '../../src/device/page/page.js'
+import type { DeviceState } from '../../src/device/state.js'
+import { IndexedDbStore } from '../../src/store/indexeddb.js'
+import type { StoreKey } from '../../src/store/store.js'
 import { eventually } from '../support/eventually.js'
 import { newName, openRaw } from '../support/idb.js'
 import { newShop, quiet, refusal, type Shop } from '../support/shop.js'
@@ -220,6 +223,35 @@ describe('events', () => {
     await hilo.nextId('orders')
     await next(hilo, 'status')
     expect(heard).not.toHaveBeenCalled()
+  })
+
+  test('tell that this storage is a copy of one that went on; its numbers are unused', async () => {
+    const key: StoreKey = ['https://shop.example.com', 'default', 'orders/']
+    const [name, copy] = [newName(), newName()]
+    const first = shop.open({ name, reserve: 100 })
+    await first.hilo.nextId('orders')
+    await first.hilo.close()
+    const stored = await new IndexedDbStore(name).update(key, (state) => ({
+      state: state as DeviceState,
+      result: state as DeviceState,
+    }))
+    // As of long ago, so that both copies check in.
+    const state = { ...stored, checkedIn: 0 }
+    for (const each of [name, copy])
+      await new IndexedDbStore(each).update(key, () => ({ state, result: undefined }))
+
+    const original = shop.open({ name, reserve: 100 }).hilo
+    await original.nextId('orders')
+    const checkIns = () => shop.requests.filter(({ action }) => action === 'checkin')
+    await eventually(() => expect(checkIns()).not.toHaveLength(0))
+    const theirs = await original.nextIds('orders', 30)
+    const { hilo } = shop.open({ name: copy, reserve: 100 })
+    const fork = next(hilo, 'fork')
+    await hilo.warm('orders', 1)
+    expect(await fork).toEqual({ collection: 'orders' })
+    expect(hilo.status().gaps.fork).toBeGreaterThan(0)
+    const mine = await hilo.nextIds('orders', 60)
+    expect(mine.filter((id) => theirs.includes(id))).toEqual([])
   })
 
   test('drop when the server has dropped the collection, and no fork; ids go on', async () => {

@@ -13,6 +13,7 @@ const PROJECTS = ['browser', 'package', 'interop', 'unit-workerd', 'unit-isolate
 /** Each took more than 70 seconds. */
 const LONGEST = [
   'test/package/package.test.ts',
+  'test/package/first-half-hour.test.ts',
   'server/test/interop/hibernate.test.ts',
   'test/model/model.test.ts',
   'test/simulation/simulation.test.ts',
