@@ -22,13 +22,13 @@ export class Experiments {
     const storming = must<HTMLButtonElement>('#storm')
     storming.disabled = false
     storming.addEventListener('click', () => {
-      showTable()
+      showFigures()
       storm()
     })
     must('#kill').addEventListener('click', () => pullThePlug(hilo))
     this.#forge.addEventListener('click', () => {
       if (this.#forge.getAttribute('aria-disabled') === 'true') return
-      showTable()
+      showFigures()
       forge()
     })
     this.#outage.addEventListener('click', async () => {
@@ -50,8 +50,8 @@ export class Experiments {
   }
 }
 
-/** On a phone the figures that an attempt changes are far above its button. Four desks share them. */
-function showTable(): void {
+/** On a phone they are far above the button. Four desks side by side share those above them. */
+function showFigures(): void {
   if (window === window.top) must('#scoreboard').scrollIntoView({ block: 'nearest' })
 }
 
