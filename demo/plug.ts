@@ -8,12 +8,13 @@ import { must, plural, setText } from './views/dom.js'
 const LAST_WORDS = ['visibilitychange', 'pagehide', 'freeze', 'beforeunload', 'unload'] as const
 const KILLED_KEY = 'order-desk:killed'
 
+let isKilled = false
+// Before the `Hilo` listens: of the listeners of `pagehide`, the first one is called first.
+for (const type of LAST_WORDS)
+  window.addEventListener(type, (event) => isKilled && event.stopImmediatePropagation(), true)
+
 export function pullThePlug(hilo: Hilo): void {
-  const silence = (event: Event) => event.stopImmediatePropagation()
-  for (const type of LAST_WORDS) {
-    window.addEventListener(type, silence, { capture: true })
-    document.addEventListener(type, silence, { capture: true })
-  }
+  isKilled = true
   const held = Object.entries(hilo.status().collections)
     .filter(([, { leased }]) => leased > 0)
     .map(([collection, { leased }]) => `${plural(leased, 'number')} for ${collection}`)

@@ -12,6 +12,8 @@ import { pageNames, sentenceOf } from './words.js'
 const MANY = 200
 const COPIED_MS = 2_000
 
+document.documentElement.toggleAttribute('data-framed', window !== window.top)
+
 let plan: Plan = planIn(location.hash)
 let run: Run = play(plan)
 let names = pageNames(run)

@@ -21,12 +21,16 @@ export class Experiments {
   constructor(hilo: Hilo, { storm, forge, lostServer }: Attempts) {
     const storming = must<HTMLButtonElement>('#storm')
     storming.disabled = false
-    storming.addEventListener('click', storm)
+    storming.addEventListener('click', () => {
+      showFigures()
+      storm()
+    })
     must('#kill').addEventListener('click', () => pullThePlug(hilo))
-    this.#forge.addEventListener(
-      'click',
-      () => this.#forge.getAttribute('aria-disabled') !== 'true' && forge(),
-    )
+    this.#forge.addEventListener('click', () => {
+      if (this.#forge.getAttribute('aria-disabled') === 'true') return
+      showFigures()
+      forge()
+    })
     this.#outage.addEventListener('click', async () => {
       const isOn = this.#outage.getAttribute('aria-pressed') === 'true'
       if (await turn(isOn ? 'DELETE' : 'POST')) this.#showOutage(!isOn)
@@ -44,6 +48,11 @@ export class Experiments {
     this.#outage.setAttribute('aria-pressed', String(isOn))
     setText(must('span', this.#outage), isOn ? 'Bring the server back' : 'Lose the server')
   }
+}
+
+/** On a phone they are far above the button. Four desks side by side share those above them. */
+function showFigures(): void {
+  if (window === window.top) must('#scoreboard').scrollIntoView({ block: 'nearest' })
 }
 
 /** @returns undefined when the server really is lost */

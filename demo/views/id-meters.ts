@@ -139,8 +139,8 @@ function drawMeter(root: Element, collection: Collection, keepMore: () => void):
       setText(unit, available === 1 ? 'id left offline' : 'ids left offline')
       setText(
         facts,
-        `${leased} of them in this tab\u00a0· more come below ${Math.ceil(reserve / 2)}\u00a0· ` +
-          `${plural(gaps, 'number')} lost`,
+        `${leased} of them in this tab\u00a0· more come below ${Math.ceil(reserve / 2)}` +
+          (gaps > 0 ? `\u00a0· ${plural(gaps, 'number')} may be lost` : ''),
       )
       failed = lastError ? 'More ids cannot be had now. The desk tries again by itself.' : ''
       setText(problem, asked || failed)

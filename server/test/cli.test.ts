@@ -493,7 +493,7 @@ describe('a new ledger', () => {
       const { code, stdout, stderr } = await runCli([...serving, ...args], environment)
       expect([code, stdout]).toEqual([1, ''])
       expect(stderr).toContain(refusal(data))
-      expect(stderr).toContain('run offline-hilo-server init once, with the same settings')
+      expect(stderr).toContain('run npx offline-hilo-server init once, with the same settings')
       expect(stderr).toContain(`The folder comes from ${name}.`)
     }
     expect(existsSync(data)).toBe(false)

@@ -93,13 +93,31 @@ test('receipts are consecutive, offline too; an open one is there after a crash'
   )
 })
 
-test('who kills a tab sees at once what it lost', async () => {
+test('who kills a tab sees at once what it lost, and nobody gets it', async () => {
   const { page } = await openDesk()
   await page.click('#ten')
   await seen(page, 'orders/10-A', 'sent')
   await page.click('#kill')
   await page.waitForSelector('#killed:text("numbers for orders")')
   expect(await page.evaluate(() => scrollY)).toBe(0)
+  const lost = /(\d+) numbers for orders/.exec((await page.textContent('#killed'))!)![1]
+  await create(page, 'Harbour Café')
+  await seen(page, `orders/${11 + Number(lost)}-A`, 'sent')
+})
+
+test('on a phone, who starts a storm or forges an order sees the figures change', async () => {
+  const { page } = await openDesk()
+  await page.setViewportSize({ width: 390, height: 844 })
+  const show = async (button: string, figure: string) => {
+    await page.click(button)
+    const box = (await page.locator(figure).boundingBox())!
+    expect(box.y, figure).toBeGreaterThanOrEqual(0)
+    expect(box.y + box.height, figure).toBeLessThanOrEqual(844)
+  }
+  await show('#storm', '#scoreboard')
+  await page.waitForSelector('[data-figure="distinct"] dd:text("200")')
+  await page.waitForSelector('#forge[aria-disabled="false"]')
+  await show('#forge', '#scoreboard')
 })
 
 test('on a laptop, each of the four desks shows the orders that it made', async () => {
@@ -117,6 +135,9 @@ test('on a laptop, each of the four desks shows the orders that it made', async 
     }
     await expect.poll(bottom, { message: `desk ${at + 1}` }).toBeLessThan(800)
   }
+  const [desk] = desks
+  await desk!.evaluate(() => document.querySelector<HTMLElement>('#storm')!.click())
+  expect(await desk!.evaluate(() => scrollY), 'a storm leaves them in view').toBe(0)
 })
 
 test('what fails is told to the customer, and not in words for developers', async () => {

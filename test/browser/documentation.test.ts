@@ -67,9 +67,29 @@ test.skipIf(left)(`the first page shows what it is about, live${left}`, async ()
   await page.waitForSelector('.VPDoc h1')
   expect(await page.textContent('pre')).toContain("hilo.nextId('orders')")
   const demo = page.frameLocator('iframe[title="Try to make a duplicate"]')
+  expect(await demo.locator('.intro').isVisible(), 'the intro, a second time').toBe(false)
   await demo.locator('#step').click()
   await expect.poll(() => demo.locator('#count').textContent()).toMatch(/^Event 1 of \d+$/)
 })
+
+const SEARCHES = [
+  ['react native', 'React Native, Capacitor, Electron: what was run'],
+  ['invoice', 'Invoice, receipt or ticket?'],
+  ['exhausted', 'Reference'],
+  ['nextId', 'Reference'],
+] as const
+
+test.skipIf(left).each(SEARCHES)(
+  `who searches for "%s" finds "%s" first${left}`,
+  async (...pair) => {
+    const [words, first] = pair
+    const page = await open('/guide.html')
+    await page.click('.VPNavBarSearch button')
+    await page.fill('.search-input', words)
+    const found = () => page.locator('.result').first().textContent()
+    await expect.poll(found, { timeout: 10_000 }).toContain(first)
+  },
+)
 
 test.skipIf(left)(`programs find every call, and every page in one file${left}`, () => {
   const [calls, full] = ['llms.txt', 'llms-full.txt'].map((path) =>

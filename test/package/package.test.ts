@@ -2,7 +2,7 @@
  * The packages as they are published: packed, installed into fresh apps, built by each bundler, and
  * run in a browser under a strict policy. Only Vite, and no bundler at all, without `CI=true`.
  */
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openAppSite, STRICT_CSP } from '../browser/app-site.js'
@@ -150,7 +150,7 @@ describe('the first app of the documentation', () => {
   })
 })
 
-test('an app of the code in llms.txt alone compiles, and makes ids', async () => {
+test('an app of the code in llms.txt alone compiles, makes ids, and each call runs', async () => {
   const folder = join(apps.folder, 'llms')
   const files = [
     ...stepsOf('docs/llms.txt', '## An app', '## The calls'),
@@ -166,6 +166,7 @@ test('an app of the code in llms.txt alone compiles, and makes ids', async () =>
   const flags = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022']
   const modules = ['--module', 'esnext', '--moduleResolution', 'bundler']
   await apps.run(folder, process.execPath, tsc, ...flags, ...modules, ...sources)
+  appendFileSync(join(folder, 'src/main.ts'), "\nwindow.runCalls = () => import('./calls')\n")
   await apps.run(folder, 'vite', 'build')
   const { url: backend } = await startServer()
   const site = await openAppSite({ folder: join(folder, 'dist'), backend, csp: STRICT_CSP })
@@ -177,6 +178,9 @@ test('an app of the code in llms.txt alone compiles, and makes ids', async () =>
   })
   const list = () => page.evaluate(() => document.querySelector('ul')!.textContent)
   await expect.poll(list, { timeout: 30_000 }).toBe('orders/1-A Ada, ')
+  const runCalls = () =>
+    (window as unknown as { runCalls(): Promise<object> }).runCalls().then(Object.keys)
+  expect((await page.evaluate(runCalls)).sort()).toEqual(['end', 'signOut'])
 })
 
 /** What the app at this address leaves in its global `ids`. */

@@ -60,7 +60,7 @@ export async function prove(options: ServeOptions, proving: Proving): Promise<vo
     if (ledger === undefined)
       throw new Error(
         'There is no ledger yet that could remember the proof. Make it first: ' +
-          'offline-hilo-server init.',
+          'npx offline-hilo-server init.',
       )
     await explained(configured, async () => {
       const counter = await findCounter(pool.query, path, configured)

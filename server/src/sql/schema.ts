@@ -65,8 +65,9 @@ export function refuseMissing(version: number | undefined, place: string, create
     throw new LedgerMissing(
       `There is no ledger in ${place}, and none was made: a new one begins at 1, and would grant ` +
         'what another one has granted. If a ledger should be there, correct the place, mount its ' +
-        'volume, or restore its backup. If a new one is to begin there, run offline-hilo-server ' +
-        'init once, with the same settings (in your own server: create: true).',
+        'volume, or restore its backup. If a new one is to begin there, run npx ' +
+        'offline-hilo-server init once, with the same settings (in your own server: ' +
+        'create: true).',
     )
 }
 

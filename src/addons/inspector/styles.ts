@@ -75,6 +75,10 @@ border-block-end:1px solid var(--rule)}
 time,.numbers{font-family:var(--mono)}
 textarea{inline-size:100%;min-block-size:120px;font:12px var(--mono)}
 .unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}
+@media (pointer:coarse){
+button:not(.piece),input{min-block-size:44px}
+.zoom button{min-inline-size:44px}
+}
 @container (max-width:640px){
 button{padding-inline:8px}
 .log li{grid-template-columns:24px 64px 1fr}
