@@ -438,7 +438,9 @@ describe('IndexedDbStore never waits for ever', () => {
   test('a transaction behind an endless one fails at its deadline, and never applies', async () => {
     const name = newName()
     const store = new IndexedDbStore(name)
+    const { connections } = watchTransactions()
     await store.update(KEY, count)
+    const before = connections.at(-1)!
     const thaw = await freezeTransaction(name)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const change = vi.fn(count)
@@ -452,6 +454,8 @@ describe('IndexedDbStore never waits for ever', () => {
     thaw()
     expect(await store.update(KEY, count)).toBe(2)
     expect(change).not.toHaveBeenCalled()
+    // The connection may be dead.
+    expect(connections.at(-1)).not.toBe(before)
   })
 
   test('those who wait behind it fail with it, not each after a deadline of its own', async () => {
