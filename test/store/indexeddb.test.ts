@@ -254,7 +254,7 @@ describe('a connection of IndexedDbStore', () => {
     expect(new Set(connections).size).toBe(2)
   })
 
-  test('is not replaced where the work fails by itself, and the error stays what it is', async () => {
+  test('is not replaced where the work fails: its error stays', async () => {
     const db = new Database<{ all: { key: string; value: number } }>({
       name: newName(),
       version: 1,
