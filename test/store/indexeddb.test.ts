@@ -254,7 +254,7 @@ describe('a connection of IndexedDbStore', () => {
     expect(new Set(connections).size).toBe(2)
   })
 
-  test('is not replaced where the work fails by itself: the error stays what it is', async () => {
+  test('is not replaced where the work fails: its error stays', async () => {
     const db = new Database<{ all: { key: string; value: number } }>({
       name: newName(),
       version: 1,
@@ -438,7 +438,9 @@ describe('IndexedDbStore never waits for ever', () => {
   test('a transaction behind an endless one fails at its deadline, and never applies', async () => {
     const name = newName()
     const store = new IndexedDbStore(name)
+    const { connections } = watchTransactions()
     await store.update(KEY, count)
+    const before = connections.at(-1)!
     const thaw = await freezeTransaction(name)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const change = vi.fn(count)
@@ -452,6 +454,8 @@ describe('IndexedDbStore never waits for ever', () => {
     thaw()
     expect(await store.update(KEY, count)).toBe(2)
     expect(change).not.toHaveBeenCalled()
+    // The connection may be dead.
+    expect(connections.at(-1)).not.toBe(before)
   })
 
   test('those who wait behind it fail with it, not each after a deadline of its own', async () => {

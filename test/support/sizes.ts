@@ -17,7 +17,7 @@ const NOT_IN_BRIEF = [
   'test/browser/!(crashes|ids).test.ts',
   'test/{docs,package,processes}/**',
   'test/simulation/!(simulation).test.ts',
-  'test/{gate-summary,groups,guards,run-tests}.test.ts',
+  'test/{gate-summary,guards,run-tests}.test.ts',
 ]
 
 /** Does this run, or one that it starts, leave these files out? */
