@@ -140,11 +140,11 @@ export function rangeNamed({ period, first, last }: SeriesPeriod): Span | undefi
 export const rangeName = ({ from, to, prefix }: Span): string =>
   `${prefix ? `${prefix}:` : ''}${from}-${to}`
 
-/** Numbers of two prefixes are different numbers. */
+/** Numbers of two prefixes are different numbers. Upper and lower case make no other one. */
 export const isOfPrefix =
-  ({ prefix }: Pick<Span, 'prefix'>) =>
+  ({ prefix = '' }: Pick<Span, 'prefix'>) =>
   (other: Pick<Span, 'prefix'>): boolean =>
-    (prefix ?? '') === (other.prefix ?? '')
+    prefix.toUpperCase() === (other.prefix ?? '').toUpperCase()
 
 /** The highest number of a prefix that was heard of: its device goes on above it. 0: none was. */
 export const highestOf = (row: SeriesRow, of: Pick<Span, 'prefix'>): number =>

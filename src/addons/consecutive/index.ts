@@ -124,8 +124,9 @@ export interface Consecutive {
   /**
    * A record of the chain without a number: a cancellation, an event. The same key gets the same
    * record. The server hears of it with the next number.
-   * @throws HiloError `invalid-argument` without a chain; `server-unreachable`, `server-refused`
-   * where the chain is the series', and there is none
+   * @throws HiloError `invalid-argument` without a chain, or where the key has a record of another
+   * kind or content; `server-unreachable`, `server-refused` where the chain is the series', and
+   * there is none
    */
   record(options: { key: string; kind: string; content?: unknown }): Promise<ChainedRecord>
   /**
