@@ -3,6 +3,13 @@
  * share. RavenDB's protocol exactly; the fields of our extension are marked. Pure: no clock, no
  * I/O. Source: https://docs.ravendb.net (HiLo algorithm), reproduced with the official clients.
  */
+import type {
+  SeriesLink,
+  SeriesMark,
+  SeriesPeriod,
+  SeriesRange,
+  ToldPeriod,
+} from './series-marks.js'
 
 /** Public names of ledgers, by the server tag of their grants: `{ A: 'k3m9…' }` (H34). */
 export type LedgerNames = Readonly<Record<string, string>>
@@ -184,28 +191,6 @@ export interface SeriesAnswer {
   ranges?: SeriesRange[]
 }
 
-/** Numbers that an authority gave. */
-interface SeriesRange {
-  from: number
-  to: number
-  /**
-   * Stands before them. Numbers of two prefixes are different numbers: the period of this range is
-   * called `SETP:1-1000`.
-   */
-  prefix?: string | undefined
-  /** The last day on which they are made: `2027-12-31`. */
-  validUntil?: string | undefined
-  /** The authority's name for the range. */
-  data?: string | undefined
-}
-
-export interface SeriesMark {
-  /** How many numbers were made, over all periods. */
-  last: number
-  /** How far each period has come, the newest last. */
-  periods: SeriesPeriod[]
-}
-
 /** Body of `POST /databases/{db}/hilo/series/checkin`. */
 export interface SeriesCheckInRequest {
   /** A UUID. */
@@ -242,31 +227,8 @@ export interface SeriesCheckInRequest {
   mark?: string | undefined
 }
 
-interface ToldPeriod {
-  period: string
-  closed: boolean
-  first?: number | undefined
-  last?: number | undefined
-}
-
-/** A record of a chain, or an entry: its place there, and its hash, of {@link LINK_HASH}'s form. */
-export interface SeriesLink {
-  at: number
-  hash: string
-}
-
 /** A hash of another form stays on the device. */
 export const LINK_HASH = /^[\x20-\x7e]{1,512}$/
-
-interface SeriesPeriod {
-  /** Empty: the series has no periods, and does not begin with 1. */
-  period: string
-  first: number
-  /** 0: the period was closed before it had a number. */
-  last: number
-  /** No number of it is made any more, unless a person opens it again. */
-  closed?: true | undefined
-}
 
 /** Its answer, 200. */
 export type SeriesCheckInAnswer = SeriesCheckInOutcome & {

@@ -8,10 +8,16 @@
  *   collection happen one after another.
  * - Two grants never hold the same number at the same time. A grant only shrinks.
  * - Time decides nothing: it is passed in, and only stored.
- *
- * Types such as `SeriesRange` are in `core/wire.ts`, too: the declarations of this package may name
- * no file of the other one.
  */
+import type {
+  SeriesLink,
+  SeriesMark,
+  SeriesPeriod,
+  SeriesRange,
+  ToldPeriod,
+} from '../../../src/core/series-marks.js'
+
+export type { SeriesLink, SeriesMark, SeriesPeriod, SeriesRange, ToldPeriod }
 
 /** Public names of ledgers, by the server tag of their grants. */
 export type LedgerNames = Readonly<Record<string, string>>
@@ -315,39 +321,6 @@ export interface SeriesCheckIn {
   at: number
 }
 
-/** A record of a chain, or an entry of a register. */
-export interface SeriesLink {
-  at: number
-  hash: string
-}
-
-export interface ToldPeriod {
-  period: string
-  closed: boolean
-  /** Absent: its numbers are not told again. */
-  first?: number | undefined
-  last?: number | undefined
-}
-
-/** The numbers of one period of a series that the ledger has heard of. */
-export interface SeriesPeriod {
-  /** Empty: the series has no periods, and does not begin with 1. */
-  period: string
-  first: number
-  /** 0: the period was closed before it had a number. */
-  last: number
-  /** No number of it is made any more, unless a person opens it again. */
-  closed?: true | undefined
-}
-
-/** How far a series has come, over all periods and in each. */
-export interface SeriesMark {
-  /** How many numbers were made. */
-  last: number
-  /** The newest last. */
-  periods: readonly SeriesPeriod[]
-}
-
 /**
  * The outcome for a series: its new token, and the person that closed it; or that it ended for this
  * device.
@@ -430,18 +403,6 @@ export type HandOverRefusal =
   | { refused: 'outside'; from: number; to: number }
   | { refused: 'heard'; least: number }
   | { refused: 'holder'; letter: string }
-
-/** Numbers that an authority gave. */
-export interface SeriesRange {
-  from: number
-  to: number
-  /** Stands before them. Numbers of two prefixes are different numbers. Default: nothing. */
-  prefix?: string | undefined
-  /** The last day on which they are made: `2027-12-31`. */
-  validUntil?: string | undefined
-  /** The authority's name for the range. */
-  data?: string | undefined
-}
 
 /** A person gives a range to a series. */
 export interface SeriesGift extends CollectionKey {

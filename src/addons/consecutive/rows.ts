@@ -1,6 +1,6 @@
 /** A number of a series as it is stored, and how that changes. Pure. */
 import { HiloError } from '../../core/errors.js'
-import type { SeriesMark } from '../../core/wire.js'
+import type { SeriesMark } from '../../core/series-marks.js'
 import type { Closing, NumberRange, NumberRow } from '../../device/series-store.js'
 import type { Sealed } from './links.js'
 import { aboveOf, type DayAt, type Progress, placeIn, type Ranges, rangesOf } from './ranges.js'

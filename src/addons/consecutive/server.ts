@@ -4,11 +4,11 @@
  */
 import { HiloError } from '../../core/errors.js'
 import { plainHeaders } from '../../core/headers.js'
+import type { SeriesMark } from '../../core/series-marks.js'
 import type {
   SeriesAnswer,
   SeriesCheckInAnswer,
   SeriesCheckInRequest,
-  SeriesMark,
   SeriesRequest,
 } from '../../core/wire.js'
 import { RANGE_PREFIX, SERIES_NAME } from '../../core/wire.js'

@@ -3,13 +3,13 @@
  * damaged, or newer than this package, is not taken for another one.
  */
 import { HiloError } from '../../core/errors.js'
-import type {
-  SeriesCheckInRequest,
-  SeriesHandedOver,
-  SeriesLink,
-  SeriesMark,
+import type { SeriesLink, SeriesMark } from '../../core/series-marks.js'
+import {
+  LINK_HASH,
+  MOST_PERIODS,
+  type SeriesCheckInRequest,
+  type SeriesHandedOver,
 } from '../../core/wire.js'
-import { LINK_HASH, MOST_PERIODS } from '../../core/wire.js'
 import type { NumberRange, NumberRow } from '../../device/series-store.js'
 import { prefixIn } from './ranges.js'
 import { lastOf, marksOf, type PeriodEnd } from './rows.js'
