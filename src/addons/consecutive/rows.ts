@@ -189,11 +189,7 @@ export const FROM = {
 export type SettledState = 'confirmed' | 'cancelled' | 'voided' | 'refused'
 
 /** The person that gives a number its state, and the reason. */
-export interface Why {
-  reason?: string
-  by?: string
-  ref?: string
-}
+export type Why = Pick<NumberRow, 'reason' | 'by' | 'ref'>
 
 /** Have these got one state, for one reason? */
 export const isAlike = (a: Partial<NumberRow>, b: Partial<NumberRow>): boolean =>
