@@ -1,4 +1,4 @@
-/** How far a series has come, and its ranges: types that the device, the wire and the ledger share. */
+/** How far a series has come, and its ranges, as the device, the wire and the ledger share them. */
 
 /** The numbers of one period of a series that the server has heard of. */
 export interface SeriesPeriod {
@@ -48,3 +48,30 @@ export interface SeriesRange {
   /** The authority's name for the range. */
   data?: string | undefined
 }
+
+/** How far each period has come, with the newest report added. */
+export function joined(
+  known: readonly SeriesPeriod[],
+  told: readonly SeriesPeriod[],
+): SeriesPeriod[] {
+  const periods = new Map(known.map((each) => [each.period, each]))
+  for (const { period, first, last } of told) {
+    const before = periods.get(period)
+    // One that was closed before it had a number begins where its first number is.
+    const isBegun = before !== undefined && before.last > 0
+    periods.set(period, {
+      ...before,
+      period,
+      first: isBegun ? Math.min(first, before.first) : first,
+      last: isBegun ? Math.max(last, before.last) : last,
+    })
+  }
+  return [...periods.values()]
+}
+
+/** The same of numbers, one by one. */
+export const marksOf = (numbers: readonly { period?: string; number: number }[]): SeriesPeriod[] =>
+  joined(
+    [],
+    numbers.map(({ period = '', number }) => ({ period, first: number, last: number })),
+  )

@@ -3,6 +3,7 @@
  * for each number, record and entry in the order of making, and the totals with the result of the
  * check. Or its numbers as a table.
  */
+import { marksOf } from '../../core/series-marks.js'
 import { VERSION } from '../../core/version.js'
 import type { Link, NumberRow } from '../../device/series-store.js'
 import { verified } from './chain-verify.js'
@@ -208,21 +209,8 @@ function outagesIn({ numbers }: SeriesReport): Outage[] {
 }
 
 /** Numbers that are missing between the first and the last of a period. */
-function holesIn(numbers: readonly ReportedNumber[]): number {
-  const periods = new Map<string | undefined, { first: number; last: number; count: number }>()
-  for (const { period, number } of numbers) {
-    const { first = number, last = number, count = 0 } = periods.get(period) ?? {}
-    periods.set(period, {
-      first: Math.min(first, number),
-      last: Math.max(last, number),
-      count: count + 1,
-    })
-  }
-  return [...periods.values()].reduce(
-    (sum, { first, last, count }) => sum + last - first + 1 - count,
-    0,
-  )
-}
+const holesIn = (numbers: readonly ReportedNumber[]): number =>
+  marksOf(numbers).reduce((sum, { first, last }) => sum + last - first + 1, 0) - numbers.length
 
 /** A browser does it faster, where the page has been loaded over HTTPS. */
 async function sumOf(text: string): Promise<string> {

@@ -18,9 +18,9 @@ import {
   type Checked,
   type ClosePeriodOptions,
   type ConsecutiveOptions,
-  checkBy,
   checkDate,
   checkKey,
+  checkName,
   checkSeriesOptions,
   checkSignal,
   checkWhy,
@@ -332,7 +332,7 @@ function methodsOf(
       const key = checkKey(asked.key)
       const { signal, content, kind } = asked
       const date = asked.date === undefined ? undefined : checkDate(asked.date)
-      const by = asked.by === undefined ? undefined : checkBy(asked.by)
+      const by = checkName('`by`', asked.by)
       if (signal !== undefined) checkSignal(signal)
       if (signal?.aborted) throw aborted(signal)
       const isSealed = chain !== undefined || kind !== undefined

@@ -3,6 +3,7 @@
  * that make the links, and this file, come with the option `chain`: an app without a chain loads
  * neither.
  */
+
 import type {
   ChainRecord,
   Link,
@@ -10,6 +11,7 @@ import type {
   NumberRow,
   SeriesTransaction,
 } from '../../device/series-store.js'
+import { present } from './present.js'
 import { dataOf } from './ranges.js'
 
 /** A record of a series before its link in the chain is made. */
@@ -72,8 +74,7 @@ export function numberWith(
   // guard: H28 a link is taken only while the record before it is the last one
   if (!follows(link, draft)) return { draft }
   const { chain, at, hash, flags, rule } = link
-  const of = { ...(rule !== undefined && { rule }), ...(flags && { flags }) }
-  return { row: { ...row, link: { chain, at, hash }, ...of } }
+  return { row: { ...row, link: { chain, at, hash }, ...present({ rule, flags }) } }
 }
 
 /**

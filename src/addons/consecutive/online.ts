@@ -3,6 +3,7 @@
  * nothing of it is needed. Guarantees that a request is sent again under its id until its answer is
  * stored.
  */
+
 import { type HeardLedger, HiloError } from '../../core/errors.js'
 import { isLocal } from '../../core/local-url.js'
 import type {
@@ -24,6 +25,7 @@ import {
 import { hear, type LedgerChange, startOver } from './ledgers.js'
 import { newId } from './new-id.js'
 import { isNamed } from './numbers.js'
+import { present } from './present.js'
 import type { SeriesServer } from './server.js'
 import { readState, type SeriesLedgers, type SeriesState } from './state.js'
 import type { SeriesStorage } from './storage.js'
@@ -350,10 +352,6 @@ function noSeries(collection: string, cause: HiloError): HiloError {
     code,
     `No number was made: this device has no series of '${collection}' yet, and needs the server ` +
       `once to get one; from then on it makes numbers offline. ${message}`,
-    {
-      cause,
-      ...(status !== undefined && { status }),
-      ...(retryAfter !== undefined && { retryAfter }),
-    },
+    { cause, ...present({ status, retryAfter }) },
   )
 }

@@ -1,7 +1,9 @@
 /** The whole series of a device, number by number, for people that have to account for them. */
+
 import type { Entry, NumberRange, NumberRow } from '../../device/series-store.js'
 import { dayIn } from './moment.js'
 import { type HeldSeries, heldSeries, type StoredSeries } from './numbers.js'
+import { present } from './present.js'
 import { aboveOf, dataOf, isOver, prefixIn, restOf, unmadeIn } from './ranges.js'
 import { nameOf } from './register.js'
 import { doubtfulIn, type SeriesEnd } from './state.js'
@@ -114,13 +116,7 @@ function settlementsIn(entries: readonly Entry[]): Map<string, Settlement[]> {
     if (what !== 'settled') continue
     const name = nameOf({ letter: series!, place: made! })
     const of = settled.get(name) ?? []
-    of.push({
-      state: state!,
-      at,
-      ...(reason !== undefined && { reason }),
-      ...(by !== undefined && { by }),
-      ...(ref !== undefined && { ref }),
-    })
+    of.push({ state: state!, at, ...present({ reason, by, ref }) })
     settled.set(name, of)
   }
   return settled

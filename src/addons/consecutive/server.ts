@@ -2,6 +2,7 @@
  * Asks the server for a series, and checks in, over HTTP. Guarantees that it accepts only a sound
  * answer; any other becomes a `HiloError` that names a remedy.
  */
+
 import { HiloError } from '../../core/errors.js'
 import { plainHeaders } from '../../core/headers.js'
 import type { SeriesMark } from '../../core/series-marks.js'
@@ -15,6 +16,7 @@ import { RANGE_PREFIX, SERIES_NAME } from '../../core/wire.js'
 import type { HiloOptions } from '../../device/options.js'
 import { readAnswer } from '../../source/answers.js'
 import { requester, type ServerAddress } from '../../source/http.js'
+import { present } from './present.js'
 import { isDay } from './ranges.js'
 
 export interface SeriesServer {
@@ -48,11 +50,7 @@ export function seriesServer(
         (after === undefined || isMark(Object(after))) &&
         areRanges(ranges)
       if (!isSound) throw invalid(url, answer)
-      const given = {
-        ...(after !== undefined && { after }),
-        ...(ranges !== undefined && { ranges }),
-      }
-      return { series, token, ledger, ...given } as SeriesAnswer
+      return { series, token, ledger, ...present({ after, ranges }) } as SeriesAnswer
     },
     async checkIn(body) {
       const said = await request('POST', `${address}/checkin`, body)
