@@ -307,9 +307,9 @@ export interface SeriesHandOverRequest extends SeriesCloseRequest {
 interface ListedHandOver extends SeriesHandedOver {
   taken: boolean
   /** Numbers that it made, as far as was heard or stated. */
-  numbers: SeriesPeriod[]
-  link?: SeriesLink & { last: number }
-  register?: SeriesLink
+  numbers: readonly SeriesPeriod[]
+  link?: (SeriesLink & { last: number }) | undefined
+  register?: SeriesLink | undefined
   /** The series was closed before, and went on. */
   closed?: SeriesClosed
 }
@@ -321,22 +321,22 @@ export interface ListedSeries {
   /** How many of its numbers the server has heard of. */
   last: number
   /** From its first to its last number, where the series has periods or does not begin with 1. */
-  periods?: SeriesPeriod[]
+  periods?: readonly SeriesPeriod[]
   registered: string
   seen: string
   closed?: SeriesClosed
   /** Numbers that two copies of the device may have made. */
-  doubtful?: { from: number; to: number }
+  doubtful?: { from: number; to: number } | undefined
   /** The record of the number `last` in its chain, which the server keeps. */
-  link?: SeriesLink & { last: number }
+  link?: (SeriesLink & { last: number }) | undefined
   /** The last entry of its device's register that the server was told of. */
-  register?: SeriesLink
+  register?: SeriesLink | undefined
   /** The last time that it was. `taken`: the other device has it. */
   handedOver?: SeriesHandedOver & { taken: boolean }
   /** Each time that it was, the newest last. */
   handOvers?: ListedHandOver[]
   /** Of an authority, the lowest first. */
-  ranges?: SeriesRange[]
+  ranges?: readonly SeriesRange[]
 }
 
 /** Answer of `GET /databases/{db}/hilo/explain` (extension): where one number is. */
@@ -363,7 +363,7 @@ export interface ExplainAnswer {
   }[]
   series: (Omit<ListedSeries, 'collection' | 'periods' | 'register'> & {
     /** `device` made it. Absent: nobody knows which of those that had the series. */
-    heard: (SeriesPeriod & { device?: string | undefined })[]
+    heard: readonly (SeriesPeriod & { device?: string | undefined })[]
   })[]
   /** The collection has more series, which were not looked at. */
   more?: true
