@@ -11,7 +11,7 @@
  * * `prerendered`: the browser renders a page before its user goes there, and holds its worker back
  *   until then.
  */
-import { total } from '../../src/core/range.js'
+import { type Range, total } from '../../src/core/range.js'
 import { callApp } from './app.js'
 import type { Device, Page } from './device.js'
 import { record } from './ending.js'
@@ -138,19 +138,28 @@ function askOffline(
 
 /** How many numbers of a collection are stored that no page has. */
 const freeOn = (simulation: Simulation, device: Device, tag: string): number =>
-  total(
-    simulation
-      .statesOf(device)
-      .flatMap(({ ranges }) => ranges)
-      .filter(({ prefix }) => prefix.toLowerCase() === `${tag}/`),
+  count(
+    tag,
+    simulation.statesOf(device).flatMap(({ ranges }) => ranges),
   )
+
+/** How many of them are stored in all, also for a page. */
+const storedOn = (simulation: Simulation, device: Device, tag: string): number => {
+  const leases = simulation.statesOf(device).flatMap(({ leases }) => leases)
+  const leased = leases.map(({ range }) => range)
+  return freeOn(simulation, device, tag) + count(tag, leased)
+}
+
+const count = (tag: string, ranges: readonly Range[]): number =>
+  total(ranges.filter(({ prefix }) => prefix.toLowerCase() === `${tag}/`))
 
 export const twoOptions = deviceWord(
   (simulation, device, random) => {
     const { scheduler, profile, checker } = simulation
     const tag = random.pick(profile.collections)
     const page = device.pages.find(({ hilo, state }) => hilo && state === 'visible')
-    const before = freeOn(simulation, device, tag)
+    // What it has above its reserve goes back.
+    const before = Math.min(freeOn(simulation, device, tag), profile.reserve)
     if (!page || before < profile.reserve / 2 || device.releases > 0) return
     simulation.hit('another page keeps no reserve')
     const { issuedCount } = checker
@@ -166,7 +175,8 @@ export const twoOptions = deviceWord(
       }),
     )
     after(simulation, 2_500, 'looks what is stored', () => {
-      const left = freeOn(simulation, device, tag)
+      // The first page may have asked for many in the meantime.
+      const left = storedOn(simulation, device, tag)
       const used = checker.issuedCount - issuedCount
       // A `reserve(n)` or a `release()` of the app goes before all options, and so does an operator
       // who drops the collection.
