@@ -332,7 +332,7 @@ export interface SeriesCheckIn {
 export type SeriesResult =
   | {
       token: string
-      closed?: { at: number; by: string; reason: string }
+      closed?: Signed
       ranges?: SeriesRange[]
       mark?: string
       /** The ledger knew something else of the periods than it answered last. */
@@ -341,10 +341,22 @@ export type SeriesResult =
   | { superseded: true; last: number; handedOver?: HandOver }
   | 'unknown'
 
-/** A person lets another device go on with the series of one that is lost. */
-export interface SeriesHandOver extends CollectionKey {
-  /** `T3` */
+/** A series of a collection. */
+export interface SeriesKey extends CollectionKey {
+  /** Its name, or its letter: `T3`, `B`. */
   letter: string
+}
+
+/** What a person did, and why. */
+export interface Signed {
+  by: string
+  reason: string
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
+/** A person lets another device go on with the series of one that is lost. */
+export interface SeriesHandOver extends SeriesKey, Signed {
   /** The name of the device that gets it, when it asks for a series. */
   to: string
   /** The last number that was made, as the last document has it. */
@@ -355,16 +367,13 @@ export interface SeriesHandOver extends CollectionKey {
   newPeriod?: boolean | undefined
   /** Changes nothing, and answers how the series would be. */
   dryRun?: boolean | undefined
-  by: string
-  reason: string
-  at: number
 }
 
 /**
  * One that was done. Further numbers of the lost device are doubtful: those of that period above
  * `last`, and of other periods those that were not heard of.
  */
-export interface HandOver extends Pick<SeriesHandOver, 'to' | 'last' | 'by' | 'reason' | 'at'> {
+export interface HandOver extends Pick<SeriesHandOver, 'to' | 'last'>, Signed {
   from: string
   /** Empty: the series has none. */
   period: string
@@ -383,7 +392,7 @@ export interface PastHandOver extends HandOver {
   /** The last entry of its register that the ledger heard of. */
   register?: SeriesLink | undefined
   /** The series was closed before, and went on. */
-  closed?: { at: number; by: string; reason: string } | undefined
+  closed?: Signed | undefined
 }
 
 /**
@@ -405,9 +414,7 @@ export type HandOverRefusal =
   | { refused: 'holder'; letter: string }
 
 /** A person gives a range to a series. */
-export interface SeriesGift extends CollectionKey {
-  /** `T3` */
-  letter: string
+export interface SeriesGift extends SeriesKey {
   range: SeriesRange
   /** It was given before a restore, and is listed as it was. */
   again?: boolean | undefined
@@ -416,9 +423,7 @@ export interface SeriesGift extends CollectionKey {
 }
 
 /** A series that exists, although the ledger has forgotten it. */
-export interface SeriesNote extends CollectionKey {
-  /** `T3` */
-  letter: string
+export interface SeriesNote extends SeriesKey {
   /** Milliseconds since the epoch. */
   at: number
 }
@@ -435,26 +440,15 @@ export type RangeRefusal =
   | { refused: 'below'; last: number }
   | { refused: 'overlap' | 'heard'; letter: string; from: number; to: number }
 
-export interface SeriesClosing extends CollectionKey {
-  /** `B` */
-  letter: string
-  /** The person that closes it. */
-  by: string
-  reason: string
-  at: number
-}
+export interface SeriesClosing extends SeriesKey, Signed {}
 
-export interface SeriesRenaming extends CollectionKey {
-  /** `B` */
-  letter: string
+export interface SeriesRenaming extends SeriesKey {
   /** The new name of its device. */
   device: string
 }
 
 /** A series as the ledger knows it. */
-export interface Series extends CollectionKey {
-  /** `B`, or the name that the app has chosen. */
-  letter: string
+export interface Series extends SeriesKey {
   device: string
   /** How many of its numbers the ledger has heard of. */
   last: number
@@ -464,7 +458,7 @@ export interface Series extends CollectionKey {
   registeredAt: number
   /** When the device told of itself last. */
   seenAt: number
-  closed: { at: number; by: string; reason: string } | undefined
+  closed: Signed | undefined
   /** Numbers that two copies of the device may have made. */
   doubtful: { from: number; to: number } | undefined
   /** The last record of its chain that the ledger has heard of, which is that of number `last`. */
@@ -556,18 +550,7 @@ export interface ExplainedGrant {
 }
 
 export interface ExplainedSeries
-  extends Pick<
-    Series,
-    | 'device'
-    | 'last'
-    | 'registeredAt'
-    | 'seenAt'
-    | 'closed'
-    | 'doubtful'
-    | 'link'
-    | 'handedOver'
-    | 'handOvers'
-  > {
+  extends Omit<Series, keyof SeriesKey | 'periods' | 'register' | 'ranges'> {
   series: string
   /**
    * The periods in which the ledger has heard of the number, and which device made it there. Empty:

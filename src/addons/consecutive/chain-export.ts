@@ -10,7 +10,7 @@ import { verified } from './chain-verify.js'
 import { checkCall, must } from './checks.js'
 import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
-import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
+import { type NumberState, type ReportedNumber, reportOf, type SeriesReport } from './report.js'
 import { sha256 } from './sha256.js'
 import type { SeriesState } from './state.js'
 
@@ -169,13 +169,10 @@ function inOrder(numbers: readonly Row[], records: readonly Row[]): Row[] {
 
 function totalsOf(reports: readonly SeriesReport[]) {
   const all = reports.flatMap(({ numbers }) => numbers)
-  const inState = (state: string) => all.filter((number) => number.state === state).length
+  const inState = (state: NumberState) => all.filter((number) => number.state === state).length
+  const states = ['confirmed', 'cancelled', 'open', 'voided', 'refused'] as const
   return {
-    confirmed: inState('confirmed'),
-    cancelled: inState('cancelled'),
-    open: inState('open'),
-    voided: inState('voided'),
-    refused: inState('refused'),
+    ...Object.fromEntries(states.map((state) => [state, inState(state)])),
     doubtful: all.filter(({ isDoubtful }) => isDoubtful).length,
     unused: reports.flatMap(({ ranges = [] }) => ranges).reduce((sum, { left }) => sum + left, 0),
     holes: reports.reduce((sum, { numbers }) => sum + holesIn(numbers), 0),

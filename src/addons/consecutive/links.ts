@@ -95,10 +95,10 @@ export async function addRecord(
   const known = await tx.linkOf(key, chain)
   if (known || chain === undefined) return known
   const before = await tx.lastLink(chain)
-  const expected = last?.link?.chain === chain ? last.link : undefined
   const record = { kind, content, ...(chain === '' && { collection }) }
   const now = new Date()
-  const draft = { chain, record, key, before, expected, now, date: now, timeZone }
+  const at = { now, date: now, timeZone }
+  const draft = { chain, record, key, before, expected: linkIn(chain, last), ...at }
   if (!follows(link, draft)) return { draft }
   tx.addLink(link)
   return link
@@ -123,11 +123,13 @@ function draftOf(
     ...(period && { period }),
     ...dataOf(range),
   }
-  const expected = last?.link?.chain === chain ? last.link : undefined
   const { takenAt, date = takenAt } = row
   const at = { now: new Date(takenAt), date: new Date(date), timeZone }
-  return { chain, record, before, expected, ...at }
+  return { chain, record, before, expected: linkIn(chain, last), ...at }
 }
+
+const linkIn = (chain: string, last: NumberRow | undefined): LinkMark | undefined =>
+  last?.link?.chain === chain ? last.link : undefined
 
 /** The place of the record, above all that are known: one that has gone leaves a hole. */
 export const placeOf = ({ before, expected }: Draft): number =>
