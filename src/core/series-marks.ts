@@ -1,4 +1,4 @@
-/** How far a series has come, and its ranges, as the device, the wire and the ledger share them. */
+/** What the device, the wire and the ledger say of a series in the same words. */
 
 /** The numbers of one period of a series that the server has heard of. */
 export interface SeriesPeriod {
@@ -47,6 +47,68 @@ export interface SeriesRange {
   validUntil?: string | undefined
   /** The authority's name for the range. */
   data?: string | undefined
+}
+
+/** Body of `POST /databases/{db}/hilo/series/checkin`. */
+export interface SeriesCheckInRequest {
+  /** A UUID. */
+  id: string
+  /** Empty: the device has no series any more, and asks only which ledger answers. */
+  token: string
+  /** The name of the ledger that gave the series. */
+  ledger?: string | undefined
+  /** How many numbers this device has made in the series, over all periods. */
+  last: number
+  /**
+   * How far each period has come whose numbers are named here for the first time, and that of the
+   * number before them. Absent: the series counts 1, 2, 3 … without periods.
+   */
+  periods?: SeriesPeriod[] | undefined
+  /** The record of the number `last` in a chain, where it has one. */
+  link?: SeriesLink | undefined
+  /**
+   * The last number that the server has confirmed, as the device stores it now. Absent: there is
+   * none.
+   */
+  heard?: { last: number; link?: SeriesLink | undefined } | undefined
+  /**
+   * The last entry of the device's register. The server keeps the one with the highest place, and
+   * judges nothing by it. Absent: a device of an older version.
+   */
+  register?: SeriesLink | undefined
+  /**
+   * Periods that were closed or reopened since the last check-in. After an answer with `again`:
+   * all periods, each with its numbers, if it has any.
+   */
+  closings?: ToldPeriod[] | undefined
+  /** As the last answer had it. */
+  mark?: string | undefined
+}
+
+/** What a person says of a series that another device goes on with. */
+export interface StatedHandOver {
+  /** The name of that device: it gets the series when it asks for one. */
+  to: string
+  /** The last number that was made, as the documents themselves say. */
+  last: number
+  /** Of which period. Empty: it has none. Absent: nor has any number that the server heard of. */
+  period?: string | undefined
+  /** The server has not heard of the period. Only then is one accepted that it does not know. */
+  newPeriod?: boolean | undefined
+  /** Changes nothing, and answers how the series would be. */
+  dryRun?: boolean | undefined
+}
+
+/** From which device to which a series went. */
+export interface DoneHandOver {
+  from: string
+  to: string
+  /** The last number that was made, as the person says, and its period. */
+  last: number
+  /** Empty: the series has none. */
+  period: string
+  /** How many numbers the server had heard of, over all periods. */
+  heard: number
 }
 
 /** How far each period has come, with the newest report added. */

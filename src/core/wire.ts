@@ -4,12 +4,15 @@
  * I/O. Source: https://docs.ravendb.net (HiLo algorithm), reproduced with the official clients.
  */
 import type {
+  DoneHandOver,
   SeriesLink,
   SeriesMark,
   SeriesPeriod,
   SeriesRange,
-  ToldPeriod,
+  StatedHandOver,
 } from './series-marks.js'
+
+export type { SeriesCheckInRequest } from './series-marks.js'
 
 /** Public names of ledgers, by the server tag of their grants: `{ A: 'k3m9…' }` (H34). */
 export type LedgerNames = Readonly<Record<string, string>>
@@ -191,42 +194,6 @@ export interface SeriesAnswer {
   ranges?: SeriesRange[]
 }
 
-/** Body of `POST /databases/{db}/hilo/series/checkin`. */
-export interface SeriesCheckInRequest {
-  /** A UUID. */
-  id: string
-  /** Empty: the device has no series any more, and asks only which ledger answers. */
-  token: string
-  /** As in a request for a series. */
-  ledger?: string | undefined
-  /** How many numbers this device has made in the series, over all periods. */
-  last: number
-  /**
-   * How far each period has come whose numbers are named here for the first time, and that of the
-   * number before them. Absent: the series counts 1, 2, 3 … without periods.
-   */
-  periods?: SeriesPeriod[] | undefined
-  /** The record of the number `last` in a chain, where it has one. */
-  link?: SeriesLink | undefined
-  /**
-   * The last number that the server has confirmed, as the device stores it now. Absent: there is
-   * none.
-   */
-  heard?: { last: number; link?: SeriesLink | undefined } | undefined
-  /**
-   * The last entry of the device's register. The server keeps the one with the highest place, and
-   * judges nothing by it. Absent: a device of an older version.
-   */
-  register?: SeriesLink | undefined
-  /**
-   * Periods that were closed or reopened since the last check-in. After an answer with `again`:
-   * all periods, each with its numbers, if it has any.
-   */
-  closings?: ToldPeriod[] | undefined
-  /** As the last answer had it. */
-  mark?: string | undefined
-}
-
 /** A hash of another form stays on the device. */
 export const LINK_HASH = /^[\x20-\x7e]{1,512}$/
 
@@ -253,15 +220,7 @@ type SeriesCheckInOutcome =
   | { unknown: true }
 
 /** The hand-over of a series: by which person, from which device to which. */
-export interface SeriesHandedOver extends SeriesClosed {
-  from: string
-  to: string
-  /** The last number that was made, as the person says, and its period. */
-  last: number
-  period: string
-  /** How many numbers the server had heard of, over all periods. */
-  heard: number
-}
+export interface SeriesHandedOver extends SeriesClosed, DoneHandOver {}
 
 interface SeriesClosed {
   at: string
@@ -290,18 +249,7 @@ export interface SeriesCloseRequest {
  * Body of `POST /databases/{db}/hilo/series/hand-over`: another device goes on with the series. Its
  * answer is the {@link ListedSeries}.
  */
-export interface SeriesHandOverRequest extends SeriesCloseRequest {
-  /** The name of the device that goes on. */
-  to: string
-  /** The last number that was made, as the documents themselves say. */
-  last: number
-  /** Of which period. Empty: it has none. Absent: nor has any number that the server heard of. */
-  period?: string | undefined
-  /** The server has not heard of the period. Only then is one accepted that it does not know. */
-  newPeriod?: boolean | undefined
-  /** Changes nothing, and answers how the series would be. */
-  dryRun?: boolean | undefined
-}
+export interface SeriesHandOverRequest extends SeriesCloseRequest, StatedHandOver {}
 
 /** With the numbers that stay with the first device. */
 interface ListedHandOver extends SeriesHandedOver {

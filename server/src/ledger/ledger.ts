@@ -10,10 +10,13 @@
  * - Time decides nothing: it is passed in, and only stored.
  */
 import type {
+  DoneHandOver,
+  SeriesCheckInRequest,
   SeriesLink,
   SeriesMark,
   SeriesPeriod,
   SeriesRange,
+  StatedHandOver,
   ToldPeriod,
 } from '../../../src/core/series-marks.js'
 
@@ -296,28 +299,11 @@ export type SeriesOutcome =
   | { refused: 'many' }
   | { refused: 'unlisted' }
 
-export interface SeriesCheckIn {
+export interface SeriesCheckIn extends SeriesCheckInRequest {
   database: string
-  /** A check-in that is repeated with the same id is answered the same way. */
-  id: string
-  token: string
-  /** How many numbers the device has made. */
-  last: number
-  /** How far each period has come whose numbers are told for the first time. */
-  periods?: readonly SeriesPeriod[] | undefined
-  /** The record of the number `last` in a chain. */
-  link?: SeriesLink | undefined
-  /** The last number that this ledger has confirmed to the device, as the device stores it now. */
-  heard?: { last: number; link?: SeriesLink | undefined } | undefined
-  /** The last entry of its register. */
-  register?: SeriesLink | undefined
-  /** Periods that were closed or reopened, and those that are told again. */
-  closings?: readonly ToldPeriod[] | undefined
-  /** What this ledger answered last: of all that it knew of the periods. */
-  mark?: string | undefined
-  /** As of a claim of a series. */
-  ledger?: string | undefined
+  /** With the name of a ledger: the tag of the node that answers. */
   serverTag?: string | undefined
+  /** Milliseconds since the epoch. */
   at: number
 }
 
@@ -356,30 +342,13 @@ export interface Signed {
 }
 
 /** A person lets another device go on with the series of one that is lost. */
-export interface SeriesHandOver extends SeriesKey, Signed {
-  /** The name of the device that gets it, when it asks for a series. */
-  to: string
-  /** The last number that was made, as the last document has it. */
-  last: number
-  /** Its period. Empty: it has none. Undefined: nor had any number that the ledger heard of. */
-  period?: string | undefined
-  /** The ledger has not heard of the period. Only then is one accepted that it does not know. */
-  newPeriod?: boolean | undefined
-  /** Changes nothing, and answers how the series would be. */
-  dryRun?: boolean | undefined
-}
+export interface SeriesHandOver extends SeriesKey, StatedHandOver, Signed {}
 
 /**
  * One that was done. Further numbers of the lost device are doubtful: those of that period above
  * `last`, and of other periods those that were not heard of.
  */
-export interface HandOver extends Pick<SeriesHandOver, 'to' | 'last'>, Signed {
-  from: string
-  /** Empty: the series has none. */
-  period: string
-  /** How many numbers the server had heard of, over all periods. */
-  heard: number
-}
+export interface HandOver extends DoneHandOver, Signed {}
 
 /** One as the list has it. */
 export interface PastHandOver extends HandOver {
