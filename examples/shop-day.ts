@@ -1,4 +1,4 @@
-/** A till's day: it opens, sells, corrects a receipt, closes the day, and gives it to the auditor. */
+/** A till's day: it opens, sells, corrects a receipt, closes the day, and exports its register. */
 import { createHilo } from 'offline-hilo'
 import { type Closing, consecutive } from 'offline-hilo/consecutive'
 

@@ -155,7 +155,7 @@ export interface NumberRow {
   heard?: false
   /** Its date is more than a minute before that of the number before: the clock went back. */
   isBack?: 1
-  /** The hash of the app's content: SHA-256 of its JSON, the keys in order. Absent: there is none. */
+  /** SHA-256 of the app's content as JSON, its keys in order. Absent: the app gave none. */
   content?: string
   /** Which rule made its record in the chain. */
   rule?: string
