@@ -12,7 +12,7 @@ export const survivors = (repository: string): Map<string, string> =>
   parseSurvivors(readFileSync(join(repository, 'scripts/survivors.md'), 'utf8'))
 
 /** A paragraph gives a reason, then the mutants that it is the reason of. */
-export function parseSurvivors(text: string): Map<string, string> {
+function parseSurvivors(text: string): Map<string, string> {
   const found = new Map<string, string>()
   for (const paragraph of text.split('\n\n')) {
     const lines = paragraph.trim().split('\n')

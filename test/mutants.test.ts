@@ -3,7 +3,6 @@ import { describe, expect, test, vi } from 'vitest'
 import { isCrash } from '../scripts/crashes.js'
 import { drawn, mutantsOf } from '../scripts/mutants.js'
 import { PROBE, withProbes } from '../scripts/probes.js'
-import { parseSurvivors } from '../scripts/survivors.js'
 
 const SNIPPET = `
 const LIMIT = 3 * 10
@@ -48,11 +47,6 @@ test('the mutants of a snippet', () => {
     'a.ts take: await count → count',
     'a.ts take: log.isShort → !(log.isShort)',
   ])
-})
-
-test('a mutant is the source with one change', () => {
-  const [first] = mutantsOf('a.ts', '() => f(a) \n  && g(b)')
-  expect(first).toMatchObject({ file: 'a.ts', start: 6, end: 21, instead: 'f(a)' })
 })
 
 test('code that stands there twice has two names, which outlive an edit elsewhere', () => {
@@ -117,13 +111,4 @@ describe('a crash is', () => {
     ['an error that the code throws', new RangeError('The ids of hi 7 pass 2^53−1.')],
     ['an assertion with a cause', new Error('failed', { cause: new Error('expected 1 to be 2') })],
   ])('not %s', (_, error) => expect(isCrash(error)).toBe(false))
-})
-
-test('each mutant that may survive is listed once, with a reason', () => {
-  expect([...parseSurvivors('# Title\n\nBecause\nof it:\n* `a → b`\n* `c → `d``')]).toEqual([
-    ['a → b', 'Because of it:'],
-    ['c → `d`', 'Because of it:'],
-  ])
-  expect(() => parseSurvivors('Why:\n* `a`\n\nWhy:\n* `a`')).toThrow('names this twice: a')
-  expect(() => parseSurvivors('* `a`')).toThrow('gives no reason for this: a')
 })

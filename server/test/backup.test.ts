@@ -235,16 +235,4 @@ describe('raise-floor', () => {
     )
     await ledger.close()
   })
-
-  test.each([
-    ['Shop'],
-    ['Shop', 'orders'],
-    ['Shop', '--all'],
-    ['Shop', 'orders', '500', '--all', '--by', '5'],
-    ['Shop', 'orders', '500', '--by', '5'],
-  ])('%s %s %s is not enough, or too much', async (...args) => {
-    const { code, stderr } = await runCli(['raise-floor', ...args.filter(Boolean)])
-    expect(code).toBe(1)
-    expect(stderr).toContain('give a collection and a number, or --all and --by')
-  })
 })

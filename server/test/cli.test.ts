@@ -107,45 +107,6 @@ describe('serve', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  test('PostgreSQL by DATABASE_URL', async () => {
-    const environment = { DATABASE_URL: await newDatabase() }
-    const server = await startProcess(['--port', '0'], environment)
-    expect((await fetch(server.url + NEXT)).status).toBe(201)
-    expect((await runCli(['status'], environment)).stdout).toContain('orders')
-    expect(await server.stop()).toBe(0)
-  })
-
-  test('the log begins with version, storage and settings, and has no secret', async () => {
-    const folder = newFolder()
-    const config = join(folder, 'hilo.json')
-    const token = 'correct-horse-battery'
-    writeFileSync(config, JSON.stringify({ tokens: [token], databases: ['Shop'] }))
-    const databaseUrl = new URL(await newDatabase())
-    databaseUrl.password = 'never-to-be-seen'
-    const started = await startProcess(['--port', '0', '--config', config, '--node-tag', 'B'], {
-      DATABASE_URL: databaseUrl.href,
-    })
-    expect(await started.stop()).toBe(0)
-    const [line] = started.log().split('\n')
-    expect(JSON.parse(line!)).toMatchObject({
-      msg: 'The server has started.',
-      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      url: started.url,
-      storage: `PostgreSQL at ${databaseUrl.host}${databaseUrl.pathname}`,
-      settings: { nodeTag: 'B', databases: ['Shop'], tokens: '1, not shown' },
-    })
-    for (const secret of [token, databaseUrl.password]) expect(started.log()).not.toContain(secret)
-    const environment = { DATABASE_URL: databaseUrl.href }
-    const status = await runCli(['status', '--config', config], environment)
-    expect(status.stdout).toContain('3600 requests, 1048576 numbers, 10000 rows, 100 names an hour')
-    const dataDir = join(folder, 'data')
-    const other = await startProcess(['--port', '0', '--data', dataDir])
-    await other.stop()
-    expect(JSON.parse(other.log().split('\n')[0]!)).toMatchObject({
-      storage: `SQLite in ${dataDir}`,
-    })
-  })
-
   test('what it cannot use: one clear message that names flag, variable or file', async () => {
     const config = join(newFolder(), 'hilo.json')
     const settings = { limits: { count: 0 }, databases: ['Shop'], tokens: ['short'], x: 1 }
@@ -495,15 +456,6 @@ describe('serve', () => {
     },
   )
 
-  test('a port that is taken', async () => {
-    const first = await serve({ create: true, port: 0, dataDir: newFolder() })
-    const port = Number(new URL(first.url).port)
-    await expect(serve({ create: true, port, dataDir: newFolder() })).rejects.toThrow(
-      `Cannot listen on 127.0.0.1:${port}: another program uses that port`,
-    )
-    await first.close()
-  })
-
   test.each([
     ['EACCES', 'on most systems, ports below 1024 are for root: choose another, such as 8080'],
     ['EADDRNOTAVAIL', 'this machine has no such address: choose 127.0.0.1, or 0.0.0.0 for all'],
@@ -720,23 +672,9 @@ describe('series', () => {
     )
     expect((await run()).stdout).toMatch(/receipts .* by anna: the till was stolen +- +-\n/)
     const over = ['--hand-over', 'A', '--to', 'Till 4', '--reason', 'stolen', '--by', 'anna']
-    const notOver: [string[], string][] = [
-      [['--hand-over', 'A', '--to', 'Till 4'], '--hand-over needs a --reason'],
-      [[...over, '--collection', 'bills'], '--last, the last number that was made'],
-      [[...over, '--last', '0'], 'a whole number from 1'],
-    ]
-    for (const [args, message] of notOver)
-      expect(await run(...args)).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining(message),
-      })
     const bills = [...over, '--collection', 'bills', '--no-period', '--last']
     expect((await run(...bills, '131', '--yes')).stdout).toMatch(
       /\nSeries A of 'bills' goes to Till 4, .* and goes on at 132\. The token that Till 3 had/,
-    )
-    expect((await run(...bills, '130')).stderr).toContain('at least 131')
-    expect((await run(...bills, '131')).stdout).toMatch(
-      /^Nothing was changed: anna has done exactly this \S+Z, and Till 4 gets series A of 'bills'/,
     )
     expect((await run()).stdout).toMatch(/bills .* by anna, Till 3 to Till 4: stolen +-\n/)
     const give = ['--give', 'A', '--collection', 'bills']
@@ -888,22 +826,6 @@ describe('status and raise-floor', () => {
       })
     const { rows } = await runSql(databaseUrl, "SELECT value FROM hilo_meta WHERE key = 'version'")
     expect(rows).toEqual([{ value: '0' }])
-  })
-
-  test('an older file stays as it is', async () => {
-    const data = newFolder()
-    await (await openLedger({ create: true, dataDir: data })).close()
-    const db = new DatabaseSync(join(data, 'hilo.db'))
-    db.exec(OLDER)
-    for (const command of [['status'], ['drop', 'Shop']])
-      expect(await runCli([...command, '--data', data])).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining('this command upgrades nothing'),
-      })
-    expect(db.prepare("SELECT value FROM hilo_meta WHERE key = 'version'").all()).toEqual([
-      { value: '0' },
-    ])
-    db.close()
   })
 
   test('drop says what would go, and with --yes it goes, beside a running server', async () => {

@@ -111,16 +111,6 @@ describe('POST hilo/next', () => {
     ])
   })
 
-  test('is granted exactly as many as it asks for', async () => {
-    await ask(NEXT)
-    const sizes = [33, 5, 1].map((count, i) => ({ tag: `tag${i}`, count }))
-    expect((await claim(sizes)).body.collections).toMatchObject([
-      { LastSize: 33 },
-      { LastSize: 5 },
-      { Low: 1, High: 1, LastSize: 1 },
-    ])
-  })
-
   test('the refusal of the only collection is the answer, with its status', async () => {
     const { status, body } = await claim([{ tag: 'orders', count: 32, lastMax: 1e12 }])
     expect(status).toBe(422)
@@ -269,6 +259,15 @@ describe('hilo/checkin', () => {
     ],
   ])('refuses: %s', async (_, body) => {
     expect((await ask(CHECK_IN, claimedJson(body))).status).toBe(400)
+  })
+})
+
+test('where a number is, nobody is told of a name that no collection has', async () => {
+  const path = '/databases/Shop/hilo/explain?number=1&tag='
+  expect((await ask(`${path}orders`)).status).toBe(200)
+  expect(await ask(`${path}orders|`)).toMatchObject({
+    status: 500,
+    body: { Message: expect.stringContaining("end with '|'") },
   })
 })
 

@@ -228,6 +228,12 @@ export function describeSeries(promise: Promises): void {
         const closed = (await list()).find(({ letter }) => letter === name)
         expect(closed).toMatchObject({ link: { last: 2, ...link(2) }, closed: { reason } })
       }
+      const { token, name: letter } = await begin()
+      const closing = { database, collection: 'receipts', letter, by: 'anna', reason: 'lost' }
+      const first = tokenOf(await tell(token, 1))
+      await ledger.closeSeries({ ...closing, at: AT })
+      const lie = told(1, { at: 1, hash: 'another' })
+      expect(await tell(first, 2, lie)).toMatchObject({ closed: { by: 'anna' } })
     },
   )
 

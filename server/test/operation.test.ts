@@ -5,7 +5,7 @@
 import { connect, Server as NetServer } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { LIMITS } from '../../src/core/wire.js'
-import { type HandlerOptions, LedgerUnavailable, serve } from '../src/index.js'
+import { LedgerUnavailable, serve } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { json, newHandler } from './handlers.js'
 import { newId } from './ledger-bench.js'
@@ -143,6 +143,21 @@ describe('operation', () => {
     ])
   })
 
+  test('metrics tell in seconds how long a claim takes', async () => {
+    const { ask, handler, ledger } = await newHandler()
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { claim } = ledger
+    ledger.claim = (claims) => {
+      now = 1_000
+      return claim(claims)
+    }
+    await ask(NEXT)
+    const text = await (await handler(new Request('http://ids.test/metrics'))).text()
+    expect(text.split('\n')).toContain('hilo_claim_seconds_sum 1')
+  })
+
   test('requests are logged when asked for, without their query', async () => {
     const log = { info: vi.fn(), error: vi.fn() }
     await (await newHandler({ log })).ask(NEXT)
@@ -152,29 +167,6 @@ describe('operation', () => {
       { method: 'GET', path: '/databases/Shop/hilo/next', status: 201, ms: expect.any(Number) },
       'request',
     )
-  })
-
-  test.each([
-    [{ nodeTag: 'a1' }, 'nodeTag: a node tag has 1 to 4 capital letters'],
-    [
-      { publicUrl: 'https://ids.test/path' },
-      'publicUrl: has to be an http or https URL without a path',
-    ],
-    [{ databases: [] }, 'databases: is empty'],
-    [{ databases: ['a/b'] }, "databases.0: a database's name"],
-    [{ cors: { origins: ['*'] } }, 'cors.origins.0: an origin is scheme, host and port only'],
-    [{ tokens: ['short'] }, 'tokens.0: a token has at least 16 characters'],
-    [{ tokens: [{ token: 'short' }] }, 'tokens.0.token: a token has at least 16 characters'],
-    [
-      { tokens: [{ token: 'x'.repeat(16), actions: ['fly'] }] },
-      'tokens.0.actions.0: an action is one of: claim, give-back, check-in',
-    ],
-    [{ tokens: [5] }, 'tokens: a token is a text, or {"token"'],
-    [{ databases: 'Shop' }, 'databases: has to be a list of names, or "any"'],
-    [{ limits: { count: 0 } }, 'limits.count'],
-    [{ limit: {} }, '"limit"'],
-  ])('options %j are refused', async (options, message) => {
-    await expect(newHandler(options as HandlerOptions)).rejects.toThrow(message)
   })
 })
 
@@ -200,11 +192,6 @@ describe('limits', () => {
     expect((await ask(`${NEXT}&lastBatchSize=101`)).status).toBe(422)
   })
 
-  test('the least that RavenDB’s clients are granted is not above it', async () => {
-    const { ask } = await newHandler({ limits: { count: 10 } })
-    expect((await ask(NEXT)).body.LastSize).toBe(10)
-  })
-
   test('the application is asked about the request as it came', async () => {
     const users = new WeakMap<Request, string>()
     const userOf = (request: Request) => users.get(request) ?? 'nobody'
@@ -221,30 +208,6 @@ describe('limits', () => {
     users.set(request, 'anna')
     expect((await handler(request)).status).toBe(201)
     expect(authorize).toHaveReturnedWith(true)
-  })
-
-  test('databases that come to be', async () => {
-    const server = await serve({
-      create: true,
-      port: 0,
-      dataDir: newFolder(),
-      limits: { databases: 1 },
-    })
-    onTestFinished(() => server.close())
-    const statusOf = async (database: string) =>
-      (await fetch(`${server.url}/databases/${database}/hilo/next?tag=orders`)).status
-    expect([await statusOf('Shop'), await statusOf('Other'), await statusOf('shop')]).toEqual([
-      201, 422, 201,
-    ])
-  })
-
-  test('collections of a database', async () => {
-    const { ask } = await newHandler({}, { dataDir: newFolder(), limits: { collections: 1 } })
-    await ask(NEXT)
-    expect(await ask('/databases/Shop/hilo/next?tag=lines')).toMatchObject({
-      status: 422,
-      body: { Message: expect.stringContaining('limits.collections') },
-    })
   })
 })
 
@@ -405,16 +368,6 @@ test('who opens the address in a browser reads what it is, and where to read on'
   const { handler } = await newHandler({ hosts: ['ids.lan'] })
   const text = await (await handler(new Request('http://10.0.0.7/'))).text()
   expect(text).toMatch(/^This is offline-hilo-server\. .*documentation: https:\/\/\S+\n$/)
-})
-
-test('requests for health at the same time share what they ask of the database', async () => {
-  const { ask, ledger } = await newHandler()
-  const [ping, restored] = [vi.spyOn(ledger, 'ping'), vi.spyOn(ledger, 'restored')]
-  const answers = await Promise.all([ask('/healthz'), ask('/healthz'), ask('/healthz')])
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-  expect([ping.mock.calls.length, restored.mock.calls.length]).toEqual([1, 1])
-  await ask('/healthz')
-  expect([ping.mock.calls.length, restored.mock.calls.length]).toEqual([2, 2])
 })
 
 test('under a flood of questions for health the database is asked ten times a second', async () => {

@@ -100,25 +100,6 @@ testHere('a check-in: the new token, who closed it, a copy, and what nobody know
   expect((await ask(SERIES)).body.series).toMatchObject([{ series: 'A', last: 6, closed }])
 })
 
-test('a series is closed by hand: the first closing counts, and its device hears', async () => {
-  const { ask } = await newHandler()
-  const { body } = await ask(SERIES, till(1))
-  const close = (by: string, series = 'A', collection = 'Receipts') =>
-    ask(CLOSE, json({ collection, series, by, reason: 'the till was stolen' }))
-  const closed = { at: expect.any(String), by: 'anna', reason: 'the till was stolen' }
-  const answer = await close('anna')
-  expect(answer).toMatchObject({ status: 200, body: { series: 'A', last: 0, closed } })
-  expect((await close('bob')).body).toEqual(answer.body)
-  expect((await ask(SERIES)).body.series).toEqual([answer.body])
-  const checkIn = json({ id: id(2), token: body.token, last: 3 })
-  expect((await ask(CHECK_IN, checkIn)).body).toMatchObject({ closed })
-  for (const missing of [close('anna', 'B'), close('anna', 'A', 'bills')])
-    expect(await missing).toMatchObject({
-      status: 404,
-      body: { Message: expect.stringContaining('Nothing was closed') },
-    })
-})
-
 testHere('a series that was handed over goes on; the lost device hears of it', async () => {
   const { ask, ledger } = await newHandler()
   const lost = (await ask(SERIES, till(1, 'Till 3'))).body
@@ -197,27 +178,6 @@ testHere('letters that raised floors have made long are taken as they were given
   const ended = { series, token, from: 1, to: 2 }
   const next = await ask(SERIES, json({ claim: id(3), collection: 'receipts', ended }))
   expect(next).toMatchObject({ status: 201, body: { series: 'CFDGSXO' } })
-})
-
-test('a name that is taken is refused', async () => {
-  const { ask } = await newHandler()
-  const named = (n: number, device?: string) =>
-    ask(SERIES, json({ claim: id(n), collection: 'receipts', series: 'T3', device }))
-  expect(await named(1, 'Till 3')).toMatchObject({ status: 201, body: { series: 'T3' } })
-  expect(await named(1)).toMatchObject({ status: 200, body: { series: 'T3' } })
-  expect(await named(2)).toMatchObject({
-    status: 422,
-    body: {
-      Message: expect.stringMatching(/^The series T3 of 'receipts' is not free: /),
-    },
-  })
-  for (const series of ['T', 'till 3', 'T3'.repeat(11)])
-    expect(await ask(SERIES, json({ claim: id(3), collection: 'receipts', series }))).toMatchObject(
-      {
-        status: 400,
-        body: { Message: expect.stringContaining('with a digit') },
-      },
-    )
 })
 
 testHere('the metrics count series and copies', async () => {

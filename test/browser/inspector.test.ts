@@ -110,37 +110,6 @@ test.each(testedEngines())(
   },
 )
 
-test('it shows what another tab leases, issues and parks, each with its reason', async () => {
-  const { site, browser, page } = await open()
-  const other = await browser.newPage()
-  await other.goto(address(site))
-  await other.evaluate(nextIds, 7)
-  await expect
-    .poll(() => pieces(page), PATIENCE)
-    .toContainEqual(expect.stringMatching(/leased to page [0-9a-f]{4}$/))
-  const events = async () =>
-    (await texts(page, '.log li')).map((text) => text!.replace(/^[\d:]+/, ''))
-  await expect
-    .poll(events, PATIENCE)
-    .toContainEqual(
-      expect.stringMatching(/^leaseorders [\d–]+page [0-9a-f]{4}: The page ran low\.$/),
-    )
-  // A page settles a lease that it has used up when it comes for more.
-  await other.evaluate(nextIds, 60)
-  await expect
-    .poll(events, PATIENCE)
-    .toContainEqual(
-      expect.stringMatching(/^issueorders [\d–, ]+page [0-9a-f]{4}: The app has used them\.$/),
-    )
-  await expect
-    .poll(events, PATIENCE)
-    .toContainEqual(expect.stringMatching(/^parkorders [\d–, ]+page [0-9a-f]{4}: /))
-  // What a screen reader hears of all that.
-  await expect
-    .poll(() => texts(page, '.unseen'), PATIENCE)
-    .toEqual([expect.stringContaining('orders')])
-})
-
 test('the number line is read and zoomed by keys, buttons and wheel', async () => {
   const { page } = await open()
   await page.evaluate(nextIds, 5)

@@ -12,7 +12,6 @@ import {
   nextId,
   nextIds,
   numberOf,
-  readyToGiveBack,
   status,
 } from './ids.js'
 import { openSite, type Site } from './site.js'
@@ -37,7 +36,6 @@ function show(visibility: 'hidden' | 'visible'): number {
 }
 
 /** Runs in a page. */
-const leased = () => window.hilo.status('orders').leased
 const listenForReturn = () =>
   addEventListener('pageshow', (event) => Object.assign(window, { isFromCache: event.persisted }))
 const hasNothingToKeep = () => window.hilo.status('orders').reserve === 0
@@ -183,40 +181,6 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     expectDistinct(site.log)
   })
 
-  test('after a page that keeps nothing made one id, the server goes on after that', async () => {
-    const site = await openSite()
-    const browser = await openBrowser(name)
-    const page = await browser.newPage()
-    await page.goto(site.url(KEEP_NOTHING))
-    expect(await page.evaluate(nextId)).toBe('orders/1-A')
-    await page.evaluate(readyToGiveBack, 0)
-    await leave(page, name, site.url(ELSEWHERE))
-    await expect.poll(() => site.server.max('orders'), { timeout: 20_000 }).toBe(1)
-  })
-
-  test('several pages give back what they do not need, and nothing of the others', async () => {
-    const site = await openSite()
-    const browser = await openBrowser(name)
-    const last = await browser.newPage()
-    await last.goto(site.url(KEEP_NOTHING))
-    const made = await last.evaluate(nextIds, 5)
-    const elsewhere = await browser.newPage()
-    await elsewhere.goto(site.url(ELSEWHERE))
-    for (let turn = 0; turn < 3; turn++) {
-      const page = await browser.newPage()
-      await page.goto(site.url(KEEP_NOTHING))
-      made.push(...(await page.evaluate(nextIds, 7)))
-      await page.evaluate(readyToGiveBack, 0)
-      await page.evaluate(() => window.hilo.warm('orders', 60))
-      const before = site.requests.length
-      await leave(page, name, 'about:blank')
-      await expect.poll(() => returns(site, before), { timeout: 20_000 }).toBeGreaterThan(0)
-      // The next device that claims is granted what came back.
-      made.push(...(await elsewhere.evaluate(nextIds, 60)), ...(await last.evaluate(nextIds, 9)))
-    }
-    expectDistinct(made)
-  })
-
   test('a lost give-back comes back with the next check-in, for the next page to use', async () => {
     const site = await openSite()
     const browser = await openBrowser(name)
@@ -238,23 +202,6 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     }
     await expect.poll(makeOne, { timeout: 20_000 }).toBe(6)
     made.push(...(await next.evaluate(nextIds, 100)))
-    expectDistinct(made)
-  })
-
-  test('a page that releases leaves other pages what they hold: nothing comes twice', async () => {
-    const site = await openSite()
-    const browser = await openBrowser(name)
-    const pages = [await browser.newPage(), await browser.newPage()]
-    const made: string[] = []
-    for (const page of pages) {
-      await page.goto(site.url({ collections: { orders: { reserve: 100 } } }))
-      made.push(...(await page.evaluate(nextIds, 5)))
-    }
-    await pages[0]!.evaluate(() => window.hilo.release())
-    expect(await pages[0]!.evaluate(leased)).toBe(0)
-    for (const page of [pages[1]!, pages[0]!, pages[1]!])
-      made.push(...(await page.evaluate(nextIds, 80)))
-    expect(made).toHaveLength(250)
     expectDistinct(made)
   })
 })

@@ -239,21 +239,6 @@ describe('a storage that hangs', () => {
     await hilo.close()
   })
 
-  test('is asked by reserve and release until the timeout, or the signal', async () => {
-    const { hilo, store } = open()
-    store.hangs = 'before'
-    const off = new AbortController()
-    const released = errorOf(hilo.release('orders', { signal: off.signal }))
-    expect((await errorOf(hilo.reserve('orders', 9, { timeout: 20 }))).code).toBe('timeout')
-    off.abort()
-    expect((await released).code).toBe('aborted')
-    await quiet()
-    const { failures } = store
-    await quiet()
-    expect(store.failures).toBe(failures)
-    await hilo.close()
-  })
-
   test('is asked until the timeout of the caller, or its signal', async () => {
     const { hilo, store } = open()
     store.hangs = 'before'

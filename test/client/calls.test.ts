@@ -47,14 +47,6 @@ test('names collections by class and entity, with the conventions of the app', a
   expect(await hilo.nextId('orders')).toBe('orders-3-A')
 })
 
-test('forms ids as the app does', async () => {
-  const hilo = createTestHilo({
-    formatId: (number, { collection, prefix, serverTag }) =>
-      [number, collection, prefix, serverTag].join(),
-  })
-  expect(await hilo.nextId('orders')).toBe('1,orders,orders/,A')
-})
-
 test.each<[string, NonNullable<HiloOptions['formatId']>]>([
   ['makes nothing', (() => {}) as never],
   ['makes one id of all numbers', () => 'orders/1'],
@@ -168,25 +160,6 @@ test('gives everything back on release, and goes on where it was', async () => {
   expect(await hilo.nextId('orders')).toBe('orders/4-A')
 })
 
-test('gives one collection back, and keeps the others', async () => {
-  const hilo = createTestHilo()
-  await hilo.nextIds('receipts-2026-11', 3)
-  await hilo.nextId('receipts-2026-11', { database: 'Other' })
-  await hilo.reserve('receipts-2026-12', 100)
-  await hilo.release('receipts-2026-11')
-  expect(hilo.status('receipts-2026-11')).toMatchObject({ available: 0, leased: 0, gaps: 0 })
-  expect(hilo.status('receipts-2026-12').available).toBeGreaterThanOrEqual(100)
-  const other = () => hilo.status('receipts-2026-11', { database: 'Other' }).available
-  expect(other()).toBeGreaterThan(0)
-  await hilo.release('receipts-2026-11', { database: 'Other' })
-  expect(other()).toBe(0)
-  expect(await hilo.nextId('receipts-2026-11')).toBe('receipts-2026-11/4-A')
-  expect(await codeOf(hilo.release('a|b'))).toBe('invalid-collection')
-  hilo.disconnect()
-  expect(await codeOf(hilo.release('receipts-2026-12'))).toBe('server-unreachable')
-  expect(hilo.status('receipts-2026-12').available).toBeGreaterThanOrEqual(100)
-})
-
 test.each([
   ['empty', ''],
   ['an object, which would be the same text as any other', { id: 7 }],
@@ -269,16 +242,6 @@ test.each<[what: string, given: unknown, message: RegExp]>([
   }
   expect(await hilo.nextIdentity('orders')).toBe(1)
   expect(await hilo.nextId('orders')).toBe('orders/1-A')
-})
-
-test.each([
-  ['timeOut', 'timeout'],
-  ['sginal', 'signal'],
-  ['databse', 'database'],
-  ['Database', 'database'],
-])('proposes the nearest name for the option %s', async (key, name) => {
-  const call = createTestHilo().nextId('orders', { [key]: 'x' } as never)
-  await expect(call).rejects.toThrow(new RegExp(`\\.${key}\`.*\`${name}\``))
 })
 
 test.each<[call: string, more: object]>([

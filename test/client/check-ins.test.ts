@@ -42,7 +42,11 @@ test('when it is shown again', async () => {
   passAMinute()
   page.hide()
   expect(checkIns()).toBe(before)
+  const retryNow = vi.spyOn(OwnerLink.prototype, 'retryNow')
   page.show()
+  // A claim that waits is sent at once, too.
+  expect(retryNow).toHaveBeenCalledOnce()
+  retryNow.mockRestore()
   await eventually(() => expect(checkIns()).toBe(before + 1))
 })
 

@@ -1,6 +1,6 @@
 /** Numbers without gaps, from a page: one by one, and safe to ask for again by key. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { newShop, refusal, type Shop } from '../support/shop.js'
+import { newShop, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -29,12 +29,6 @@ test('identities count one by one, by collection and database, apart from the ra
     'invoices|',
   ])
   expect(await hilo.nextId('invoices')).toBe('invoices/1-A')
-})
-
-test('callers at the same time get different numbers, without a gap', async () => {
-  const { hilo } = shop.open()
-  const numbers = await Promise.all(Array.from({ length: 50 }, () => hilo.nextIdentity('invoices')))
-  expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1))
 })
 
 test('the same key gets the same number, in another page too', async () => {
@@ -85,15 +79,6 @@ test.each<[object | null, string]>([
   const { hilo } = shop.open()
   shop.answer = () => json(body)
   await expect(hilo.nextIdentity('invoices')).rejects.toMatchObject({ code })
-})
-
-test('what the server refuses is told with its status', async () => {
-  const { hilo } = shop.open()
-  shop.answer = () => refusal(403)
-  await expect(hilo.nextIdentity('invoices')).rejects.toMatchObject({
-    code: 'server-refused',
-    status: 403,
-  })
 })
 
 test('a name that cannot be one is refused, and so is a closed Hilo', async () => {

@@ -1,6 +1,8 @@
 /** What a page remembers over its reload: when the server need not be asked again (H32). */
 import { afterEach, expect, test, vi } from 'vitest'
 import { leaveAnswers, takeAnswers } from '../../src/client/last-answers.js'
+import { PageExit } from '../../src/client/page-exit.js'
+import { MemoryStore } from '../../src/store/memory.js'
 import { fakeLocalStorage } from '../support/page.js'
 
 const CHROMIUM = { webkitRequestFileSystem: () => {} }
@@ -87,6 +89,15 @@ test('a page in a frame asks', () => {
   leaveAnswers('shop', { orders: 'k1' })
   load('reload', CHROMIUM, true)
   expect(takeAnswers('shop')).toEqual({})
+})
+
+test('a page with a store of its app takes nothing: IndexedDB is not its storage', () => {
+  load('navigate')
+  leaveAnswers('shop', { orders: 'k1' })
+  load('reload')
+  const config = { url: 'https://x', name: 'shop', page: 'page', headers: {}, timeout: 1000 }
+  expect(new PageExit(config, new MemoryStore()).answers).toEqual({})
+  expect(new PageExit(config).answers).toEqual({ orders: 'k1' })
 })
 
 test('devices of one page leave and take their own', () => {

@@ -1,8 +1,8 @@
 /**
- * docs/counters.md as written: its configurations, commands and SQL, on a real PostgreSQL with the
- * counters as each ORM's schema tool makes them. And the list of what was tried.
+ * docs/counters.md as written: its configurations and SQL, on a real PostgreSQL with the counters
+ * as each ORM's schema tool makes them.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { counterSettings } from '../../server/src/addons/bound/orm/counter-options.js'
@@ -10,15 +10,10 @@ import { REFUSED_STRATEGIES, STRATEGIES } from '../../server/src/addons/bound/or
 import { adopt, check } from '../../server/src/cli/counters.js'
 import { type HiloServer, openLedger, type ServeOptions, serve } from '../../server/src/index.js'
 import { readConfig } from '../../server/src/settings.js'
-import { proveBeside } from '../../server/test/addons/orm/proving.js'
 import { newFolder } from '../../server/test/folders.js'
-import { CASES } from '../../server/test/interop/hibernate-cases.js'
-import { PEERS } from '../../server/test/interop/peers.js'
 import { newDatabase } from '../../server/test/postgres.js'
 import { runSql } from '../../server/test/postgres-cluster.js'
-import { startProcess } from '../../server/test/processes.js'
 import { startRaven } from '../../server/test/raven-cluster.js'
-import { runCli } from '../../server/test/run-cli.js'
 import { blocksOf } from './blocks.js'
 
 type Collections = Record<string, Record<string, { strategy: string }>>
@@ -26,7 +21,6 @@ type Collections = Record<string, Record<string, { strategy: string }>>
 const read = (page: string) =>
   readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8')
 const PAGE = read('counters')
-const REFERENCE = read('counters-reference')
 /** By heading. */
 const SECTIONS = new Map(
   PAGE.split(/^## /m)
@@ -200,64 +194,6 @@ async function takeBeside(
   expect(spans.filter(([low], i) => i > 0 && low <= spans[i - 1]![1])).toEqual([])
 }
 
-/** Stores a record. */
-function efCore(databaseUrl: string): () => Promise<unknown> {
-  const block: number[] = []
-  return async () => {
-    if (block.length === 0) {
-      const { rows } = await runSql(
-        databaseUrl,
-        `SELECT nextval('"EntityFrameworkHiLoSequence"')::int AS v`,
-      )
-      block.push(...Array.from({ length: 10 }, (_, i) => rows[0].v + i))
-    }
-    await runSql(databaseUrl, `INSERT INTO orders VALUES (${block.shift()})`)
-  }
-}
-
-test('the commands, as they are typed', async () => {
-  const [, configuration] = OF_ORMS.find(([section]) => section === 'EF Core')!
-  const file = fileOf(configuration)
-  const databaseUrl = await newShop(configuration.collections)
-  const environment = { DATABASE_URL: databaseUrl }
-  const configured = /^npx offline-hilo-server ([^#\n]*--config[^#\n]*)/gm
-  const commands = blocksIn(PAGE, 'sh').flatMap((text) =>
-    [...text.matchAll(configured)].map(([, command]) => command!),
-  )
-  const said: string[] = []
-  for (const command of commands.toSorted(
-    (a, b) => Number(a.startsWith('serve')) - Number(b.startsWith('serve')),
-  )) {
-    const args = command
-      .trim()
-      .split(/ +/)
-      .map((arg) => arg.replace('hilo.json', file))
-    if (args.includes('--prove'))
-      said.push(
-        ...(await proveBeside(readConfig({ config: file, databaseUrl }), efCore(databaseUrl))),
-      )
-    else if (args[0] === 'serve') {
-      const server = await startProcess([...args.slice(1), '--port', '0'], environment)
-      expect(await claim(server, 'orders')).toMatchObject({ Low: 1235 })
-      expect(await server.stop()).toBe(0)
-      said.push('served')
-    } else {
-      if (args[0] === 'adopt' && !args.includes('--apply')) await addOrders(databaseUrl, 'orders')
-      const { code, stdout, stderr } = await runCli(args, environment)
-      expect([code, stderr], command).toEqual([0, ''])
-      said.push(stdout)
-    }
-  }
-  expect(said.filter((line) => !/Watching| came, and /.test(line))).toEqual([
-    expect.stringContaining('the next ids are 1 to 10'),
-    expect.stringContaining('is new: its numbers begin at 1'),
-    expect.stringMatching(/^Proved: efcore on sequence/),
-    expect.stringContaining('Nothing was run'),
-    expect.stringContaining('Done: the next ids are 1235 to 1244'),
-    'served',
-  ])
-})
-
 test('RavenDB: its settings, with the address and certificate of one that is here', async () => {
   const { nodes } = await startRaven(['B'])
   const [, { collections }] = CONFIGURATIONS.find(([section]) => section === 'RavenDB')!
@@ -293,59 +229,3 @@ test('every strategy is told, and every setting', () => {
   )
   expect(Object.keys(REFUSED_STRATEGIES).filter((name) => told.has(name))).toEqual([])
 })
-
-describe('what was tried', () => {
-  const [table] = /(?<=\| counter \| proved .*\n.*\n)(?:\|.*\n)+/.exec(REFERENCE)!
-  const TRIED = [...table.matchAll(/^\| (.*) \|$/gm)].map(([, row]) => {
-    const [counters, proved, stored, tried] = row!.split(' | ')
-    return { counters: names(counters!), proved: proved!, stored: names(stored!), tried: tried! }
-  })
-  const interop = new URL('../../server/test/interop/', import.meta.url)
-
-  test('each strategy has a row', () => {
-    const told = TRIED.flatMap(({ counters }) => counters).filter((name) => name in STRATEGIES)
-    expect(told.toSorted()).toEqual(Object.keys(STRATEGIES).toSorted())
-  })
-
-  test('the versions of Hibernate are those that run beside the server', () => {
-    const versions: Record<string, string[]> = {}
-    for (const [version, cases] of Object.entries(CASES))
-      for (const strategy of new Set(cases.map(({ settings }) => settings.strategy)))
-        versions[strategy] = [...(versions[strategy] ?? []), version]
-    const told = TRIED.flatMap(({ counters: [strategy], tried }) =>
-      strategy! in versions ? [[strategy, tried]] : [],
-    )
-    expect(Object.fromEntries(told)).toEqual(
-      Object.fromEntries(
-        Object.entries(versions).map(([strategy, all]) => [
-          strategy,
-          `Hibernate ${all.join(', ')}`,
-        ]),
-      ),
-    )
-  })
-
-  test('the other programs have these versions in the tests', () => {
-    const others = TRIED.flatMap(({ tried }) => tried.match(/[A-Z]\w+ \d[\d.]*/g) ?? [])
-    const titles = PEERS.map(({ title }) => title)
-    const known = (name: string) => titles.some((title) => title.startsWith(name))
-    expect([...new Set(others.filter((name) => !known(name)))]).toEqual([
-      'Doctrine 2.14',
-      'Redis 7.0',
-      'MariaDB 10.11',
-    ])
-  })
-
-  test('each call that keeps an id is run by the tests of the last mile', () => {
-    const code = readdirSync(interop)
-      .map((file) => readFileSync(new URL(file, interop), 'utf8'))
-      .join('\n')
-    const calls = new Set(TRIED.flatMap(({ stored }) => stored))
-    expect([...calls].filter((call) => !new RegExp(`\\b${call}\\b`, 'i').test(code))).toEqual([])
-  })
-})
-
-/** What stands in code. */
-function names(cell: string): string[] {
-  return [...cell.matchAll(/`([^`]*)`/g)].map(([, name]) => name!)
-}

@@ -191,6 +191,13 @@ describe('a claim', () => {
     expect(await rangeOf(store)).toMatchObject({ from: 65, to: 96 })
   })
 
+  test('whose fetch fails in the app says so', async () => {
+    const fetch = () => Promise.reject(new Error('signed out'))
+    const answer = await documentSource({ url, key: 'store', fetch }).claim(target, claimOf(), LONG)
+    const message = expect.stringContaining('failed: signed out.')
+    expect(answer).toMatchObject({ failure: { code: 'server-unreachable', message } })
+  })
+
   test('that loses every race fails, to be tried again later', async () => {
     const store = new Store()
     store.documents.set(ADDRESS, '{"Max":0}')
@@ -221,15 +228,6 @@ describe('a claim', () => {
     const before = asked
     await vi.advanceTimersByTimeAsync(60_000)
     expect(asked).toBe(before)
-  })
-
-  test('that is not answered fails after its timeout', async () => {
-    const store = new Store()
-    store.before = () => new Promise(() => {})
-    expect(await outcomeOf(store, {}, {}, 30)).toMatchObject({
-      code: 'server-unreachable',
-      message: expect.stringContaining('within 30 ms'),
-    })
   })
 })
 
@@ -279,7 +277,7 @@ describe('a store', () => {
       'with something else there',
       new Response('<html>', { headers: { ETag: '"1"' } }),
       'no-hilo-server',
-      'not JSON',
+      `The document ${ADDRESS} cannot be used: it is not JSON: <html>. Nothing was taken.`,
     ],
     [
       'with a document of another kind',
@@ -336,7 +334,15 @@ describe('the sign-in page of a network, which answers everything with 200', () 
     await source.claim(target, claimOf(), LONG)
     store.before = (asked) => (asked === method ? page() : undefined)
     const answer = await source.claim(target, claimOf(), LONG)
-    expect(answer).toMatchObject({ failure: { code: 'no-hilo-server', noAnswer: true } })
+    expect(answer).toMatchObject({
+      failure: {
+        code: 'no-hilo-server',
+        noAnswer: true,
+        message: expect.stringMatching(
+          / https:\S+ cannot be used: it is not JSON: <!doctype html>/,
+        ),
+      },
+    })
     expect(store.max()).toBe(64)
     store.before = () => undefined
     expect(await source.claim(target, claimOf(), LONG)).toMatchObject({

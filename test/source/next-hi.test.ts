@@ -4,7 +4,6 @@ import { createHilo } from '../../src/client/create.js'
 import { HiloError } from '../../src/core/errors.js'
 import type { Target } from '../../src/device/contract.js'
 import { type NextHiOptions, nextHiSource } from '../../src/source/index.js'
-import { eventually } from '../support/eventually.js'
 import { newName } from '../support/idb.js'
 import { newShop, type Shop } from '../support/shop.js'
 
@@ -112,13 +111,6 @@ describe('a nextHi', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(nextHi).toHaveBeenCalledTimes(1)
   })
-
-  test('that never answers fails after the timeout', async () => {
-    const answer = await answerTo({ nextHi: () => new Promise<number>(() => {}), maxLo: 10 }, 0, 20)
-    expect(answer).toMatchObject({
-      failure: { code: 'server-unreachable', message: expect.stringContaining('within 20 ms') },
-    })
-  })
 })
 
 test.each<[string, object]>([
@@ -169,14 +161,6 @@ describe('as the source of a page', () => {
     expect(shop.requests).toEqual([])
   })
 
-  test('each collection has its own counter when nextHi keeps them apart', async () => {
-    const his: Record<string, number> = { orders: 7, lines: 3 }
-    const { hilo } = shop.open({
-      source: nextHiSource({ key: 'hi', nextHi: (collection) => his[collection]!++, maxLo: 10 }),
-    })
-    expect([await hilo.nextNumber('orders'), await hilo.nextNumber('lines')]).toEqual([70, 30])
-  })
-
   test('a burst takes as many hi as it needs, and no id twice', async () => {
     const nextHi = counter()
     const { hilo } = shop.open({ source: nextHiSource({ key: 'hi', nextHi, maxLo: 10 }) })
@@ -184,18 +168,6 @@ describe('as the source of a page', () => {
       await Promise.all(Array.from({ length: 300 }, () => hilo.nextNumber('orders')))
     ).sort((a, b) => a - b)
     expect(numbers).toEqual(Array.from({ length: 300 }, (_, i) => i))
-  })
-
-  test('the device fills up in the background, one hi after the other', async () => {
-    const nextHi = counter()
-    const { hilo } = shop.open({
-      reserve: 100,
-      source: nextHiSource({ key: 'hi', nextHi, maxLo: 10 }),
-    })
-    await hilo.nextId('orders')
-    await eventually(() => expect(hilo.status('orders').available).toBeGreaterThanOrEqual(50))
-    await hilo.reserve('orders', 200)
-    expect(hilo.status('orders').available).toBeGreaterThanOrEqual(200)
   })
 
   test('nothing is given back: no surplus, not when the page goes, not on release', async () => {
@@ -211,17 +183,6 @@ describe('as the source of a page', () => {
     expect(await next.nextNumber('orders')).toBe(6)
     expect(nextHi).toHaveBeenCalledTimes(1)
     expect(shop.requests).toEqual([])
-  })
-
-  test('when nextHi fails the error says why, and ids go on when it works again', async () => {
-    const nextHi = counter()
-    const { hilo } = shop.open({ source: nextHiSource({ key: 'hi', nextHi, maxLo: 10 }) })
-    nextHi.mockRejectedValueOnce(new Error('no network'))
-    await expect(hilo.nextId('orders')).rejects.toMatchObject({
-      code: 'exhausted',
-      message: expect.stringContaining('no network'),
-    })
-    expect(await hilo.nextId('orders')).toBe('orders/0')
   })
 
   test('a hi that comes again is never issued, neither in another page', async () => {

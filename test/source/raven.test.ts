@@ -1,6 +1,6 @@
 /** Ranges over RavenDB’s protocol: what a claim sends, and what is made of every answer. */
 import { getEventListeners } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { HiloError, toFailure } from '../../src/core/errors.js'
@@ -366,11 +366,6 @@ describe('an answer that is no range', () => {
     serve('{"collections":[{"Prefix":"orders/","Low":1,"High":1e999}]}')
     expect((await refusal(source().claim(target, claim))).code).toBe('unsafe-range')
   })
-
-  test('of a megabyte is cut short in the message', async () => {
-    serve('x'.repeat(1_000_000))
-    expect((await refusal(source().claim(target, claim))).message.length).toBeLessThan(500)
-  })
 })
 
 describe('a refusal', () => {
@@ -623,26 +618,13 @@ describe('a server that cannot be reached', () => {
   })
 
   /** A server that does this with every request. */
-  async function misbehave(act: (socket: Socket) => void): Promise<string> {
-    server = createServer((request) => act(request.socket))
-    await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening))
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  }
+  const misbehave = (act: (socket: Socket) => void) => listen((request) => act(request.socket))
 
   test('because it hangs fails after the timeout, and is not asked again for as long', async () => {
     const url = await misbehave(() => {})
     const error = await refusal(ravenSource({ url, timeout: 30 }, () => ({})).claim(target, claim))
     expect(error).toMatchObject({ code: 'server-unreachable', retryAfter: 30 })
     expect(error.message).toContain('did not answer within 30 ms')
-  })
-
-  test('because its answer stops half way fails after the timeout', async () => {
-    const url = await misbehave((socket) =>
-      socket.write('HTTP/1.1 201 Created\r\nContent-Length: 500\r\n\r\n{"Prefix":'),
-    )
-    expect(
-      (await refusal(ravenSource({ url, timeout: 30 }, () => ({})).claim(target, claim))).code,
-    ).toBe('server-unreachable')
   })
 
   test('because the connection is reset says so, with the cause', async () => {
@@ -653,16 +635,21 @@ describe('a server that cannot be reached', () => {
     expect(error.code).toBe('server-unreachable')
     expect(error.message).toContain('could not be reached')
     expect(error.cause).toBeInstanceOf(TypeError)
+    expect(error.retryAfter).toBeUndefined()
   })
 
+  async function listen(answer: RequestListener): Promise<string> {
+    server = createServer(answer)
+    await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
   test('under this address redirects: a refusal names where to', async () => {
-    server = createServer(({ url, method }, response) => {
+    const url = await listen(({ url, method }, response) => {
       if (url!.startsWith('/old')) response.writeHead(301, { Location: `/new/${method}` }).end()
       else
         response.writeHead(500).end(JSON.stringify({ ...REFUSAL, Message: `${method} has no tag` }))
     })
-    await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const moved = ravenSource({ url: `${url}/old`, timeout: 5000 }, () => ({}))
     const { message } = await refusal(moved.checkIn(target, { id: 'c', grants: [] }))
     const said = `${url}/old, redirected to ${url}/new/POST, answered 500: GET has no tag.`
@@ -672,20 +659,13 @@ describe('a server that cannot be reached', () => {
       expect((await refusal(moved.claim(target, first))).message).toContain(said)
   })
 
-  test('is waited for also where the timeout is no whole number', async () => {
-    const url = await misbehave(() => {})
-    const error = await refusal(
-      ravenSource({ url, timeout: 30.5 }, () => ({})).claim(target, claim),
-    )
-    expect(error.message).toContain('did not answer within 30.5 ms')
-  })
-
-  test('because nobody listens says so', async () => {
-    const url = await misbehave(() => {})
-    await new Promise((done) => server!.close(done))
-    server = undefined
-    expect(
-      (await refusal(ravenSource({ url, timeout: 5000 }, () => ({})).claim(target, claim))).code,
-    ).toBe('server-unreachable')
+  test('under this address answers elsewhere: a range is a range', async () => {
+    const url = await listen(({ url }, response) => {
+      const isOld = url!.startsWith('/old')
+      if (isOld) response.writeHead(307, { Location: url!.replace('old', 'new') }).end()
+      else response.writeHead(201).end(JSON.stringify({ collections: [answer] }))
+    })
+    const moved = ravenSource({ url: `${url}/old`, timeout: 5000 }, () => ({}))
+    expect((await moved.claim(target, claim)).range).toMatchObject({ from: 33, to: 64 })
   })
 })

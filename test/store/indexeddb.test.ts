@@ -254,6 +254,23 @@ describe('a connection of IndexedDbStore', () => {
     expect(new Set(connections).size).toBe(2)
   })
 
+  test('is not replaced where the work fails by itself, and the error stays what it is', async () => {
+    const db = new Database<{ all: { key: string; value: number } }>({
+      name: newName(),
+      version: 1,
+      stores: ['all'],
+      create: (opened) => void opened.createObjectStore('all'),
+      meaning: '',
+    })
+    const { connections } = watchTransactions()
+    const refused = new Error('no')
+    const work = () => Promise.reject(refused)
+    await expect(db.transact('readwrite', work)).rejects.toBe(refused)
+    await db.transact('readwrite', async (tx) => tx.commit())
+    expect(new Set(connections).size).toBe(1)
+    db.close()
+  })
+
   test('that fails after its commit began is replaced, and the call is not repeated', async () => {
     const store = new IndexedDbStore(newName())
     await store.update(KEY, count)

@@ -45,7 +45,7 @@ export function identities({ store, context, change }: LedgerCore): Identities {
   }
 }
 
-export function nextIdentities(
+function nextIdentities(
   rows: Rows,
   claims: readonly IdentityClaim[],
 ): StepResult<IdentityOutcome[]> {
@@ -77,7 +77,7 @@ export function nextIdentities(
   return { answer, changes: { identities: [...moved.values()], identityClaims } }
 }
 
-export function seedIdentity(
+function seedIdentity(
   rows: Rows,
   seed: IdentitySeed,
   { limits }: LedgerContext,

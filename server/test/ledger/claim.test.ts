@@ -5,16 +5,7 @@ import { type BoundCollection, keyText } from '../../src/ledger/collections.js'
 import type { CounterAnswers } from '../../src/ledger/counter-port.js'
 import type { ClaimOutcome, ClaimRequest, UpstreamRange } from '../../src/ledger/ledger.js'
 import type { Rows } from '../../src/ledger/row-store.js'
-import {
-  claimOf,
-  collectionOf,
-  contextOf,
-  grantId,
-  grantOf,
-  ORDERS,
-  rowsOf,
-  TOKENS,
-} from './steps.js'
+import { claimOf, collectionOf, contextOf, grantOf, ORDERS, rowsOf, TOKENS } from './steps.js'
 
 const grant = (
   rows: Rows,
@@ -27,87 +18,12 @@ const grant = (
 const spanOf = (outcome: ClaimOutcome) =>
   'grant' in outcome ? [outcome.grant.low, outcome.grant.high] : outcome.refused
 
-const UNCHANGED = { collections: [], newGrants: [], grants: [], tombstones: [], databases: [] }
-
 describe('of a collection that the ledger counts', () => {
-  test('a claim gets what follows, and the grant and the collection are saved', () => {
-    const rows = rowsOf({ collections: [collectionOf({ max: 10, highWater: 10, version: 3 })] })
-    const { answer, changes } = grant(rows, [claimOf({ id: 'a' })])
-    const token = TOKENS.write(grantOf({ id: grantId(1), high: 42 }))
-    expect(answer).toEqual([
-      {
-        grant: { low: 11, high: 42, count: 32, serverTag: 'A', at: 5, token, ledger: 'a' },
-        isRepeat: false,
-        results: [],
-      },
-    ])
-    expect(changes.newGrants).toEqual([
-      grantOf({
-        id: grantId(1),
-        low: 11,
-        high: 42,
-        firstHigh: 42,
-        issued: 10,
-        grantedAt: 5,
-        heardAt: 5,
-      }),
-    ])
-    expect(changes.collections).toMatchObject([
-      { ...ORDERS, max: 42, highWater: 42, version: 4, grants: 1, outstanding: 32, lastClaim: 5 },
-    ])
-  })
-
-  test('claims of one step follow each other, and each collection is saved once', () => {
-    const lines = { ...ORDERS, collection: 'lines' }
-    const rows = rowsOf({
-      collections: [
-        collectionOf({ max: 64, highWater: 64, free: [[3, 12]] }),
-        collectionOf({ ...lines, max: 5, highWater: 5 }),
-      ],
-    })
-    const { answer, changes } = grant(rows, [
-      claimOf({ id: 'a', count: 8 }),
-      claimOf({ ...lines }),
-      claimOf({ count: 8 }),
-      claimOf({ id: 'b', count: 8 }),
-    ])
-    expect(answer.map(spanOf)).toEqual([
-      [3, 10],
-      [6, 37],
-      [65, 72],
-      [11, 12],
-    ])
-    expect(changes.collections).toMatchObject([
-      { collection: 'orders', max: 72, free: [] },
-      { collection: 'lines', max: 37 },
-    ])
-    expect(changes.newGrants).toHaveLength(4)
-  })
-
-  test('a claim that was granted before gets the same again, and nothing is saved', () => {
-    const before = grantOf()
-    const rows = rowsOf({
-      collections: [collectionOf({ max: 64, highWater: 64 })],
-      grants: [before],
-    })
-    const { answer, changes } = grant(rows, [claimOf({ id: 'a', count: 9 })])
-    expect(answer).toMatchObject([{ grant: { low: 1, high: 32, count: 32 }, isRepeat: true }])
-    expect(changes).toEqual(UNCHANGED)
-  })
-
   test('one id twice in a step is granted once', () => {
     const rows = rowsOf({ collections: [collectionOf()] })
     const { answer, changes } = grant(rows, [claimOf({ id: 'a' }), claimOf({ id: 'a' })])
     expect(answer).toMatchObject([{ isRepeat: false }, { isRepeat: true, grant: { low: 1 } }])
     expect(changes.newGrants).toHaveLength(1)
-  })
-
-  test.each([
-    ['checked in', { tokenVersion: 1 }],
-    ['given back in part', { high: 20 }],
-  ])('a claim whose grant was %s since is a copy’s', (_, change) => {
-    const rows = rowsOf({ collections: [collectionOf({ max: 32 })], grants: [grantOf(change)] })
-    expect(grant(rows, [claimOf({ id: 'a' })]).answer).toEqual([{ refused: 'spent', max: 32 }])
   })
 
   test('a claim is a copy’s, too, if another one of the same step has shown its token', () => {
@@ -139,23 +55,6 @@ describe('of a collection that the ledger counts', () => {
     }
     expect(granting(10)()).toEqual([[11, 11]])
     expect(granting(11)).toThrow("raise-floor shop 'orders' 11")
-  })
-
-  test('a refused claim saves nothing, and the others are granted', () => {
-    const rows = rowsOf({ collections: [collectionOf()] })
-    const claims = [claimOf({ lastMax: 1_001 }), claimOf({ ...ORDERS, collection: 'none' })]
-    expect(grant(rows, claims)).toEqual({
-      answer: [
-        { refused: 'jump', max: 0 },
-        { refused: 'full', max: 0 },
-      ],
-      changes: UNCHANGED,
-    })
-    expect(grant(rows, [...claims, claimOf()]).answer.map(spanOf)).toEqual([
-      'jump',
-      'full',
-      [1, 32],
-    ])
   })
 
   test('that is remembered as bound, nothing is granted', () => {

@@ -14,30 +14,6 @@ describe('with a token', () => {
   const rows = (change: Partial<GrantRow> = {}) =>
     rowsOf({ collections: [collection], grants: [grantOf(change)] })
 
-  test('the tail of its grant comes back', () => {
-    expect(giveBack(rows(), request(32, 20), TOKEN, contextOf())).toEqual({
-      answer: 12,
-      changes: {
-        collections: [{ ...collection, free: [[21, 32]], freeCount: 12, outstanding: 52 }],
-        grants: [grantOf({ high: 20, heardAt: 7 })],
-      },
-    })
-  })
-
-  test('a return of the highest numbers lowers max, and may be all of a grant', () => {
-    const last = grantOf({ low: 33, high: 64, firstHigh: 64, issued: 32 })
-    const step = giveBack(
-      rowsOf({ collections: [{ ...collection, free: [[21, 32]] }], grants: [last] }),
-      request(64, 32),
-      TOKEN,
-      contextOf(),
-    )
-    expect(step.changes).toMatchObject({
-      collections: [{ max: 20, highWater: 64, free: [], version: 3 }],
-      grants: [{ low: 33, high: 32 }],
-    })
-  })
-
   test('nothing comes back to a server that does not know the collection as bound', () => {
     const bound = collectionOf({ ...collection, binding: 'the ranges of orders in a RavenDB' })
     const step = () =>
@@ -66,7 +42,6 @@ describe('with a token', () => {
 
 describe('without a token, as RavenDB’s clients return', () => {
   const plain = grantOf({ claim: null, low: 33, high: 64, firstHigh: 64, issued: 32 })
-  const RETURNED = { ...ORDERS, end: 64, last: 40, returnedAt: 7 }
   const step = (returnedOf: GrantRow, isReturned = false, max = 64) =>
     giveBack(
       rowsOf({ collections: [{ ...collection, max }], returnedOf, isReturned }),
@@ -74,22 +49,6 @@ describe('without a token, as RavenDB’s clients return', () => {
       undefined,
       contextOf(),
     )
-
-  test('the end of the line comes back once, and is remembered', () => {
-    expect(step(plain)).toMatchObject({
-      answer: 24,
-      changes: {
-        collections: [{ max: 40, free: [] }],
-        grants: [{ high: 40, issued: 40 }],
-        returns: [RETURNED],
-      },
-    })
-    expect(step(plain, true)).toEqual(NOTHING)
-  })
-
-  test('a return that is not of the highest numbers frees nothing, but is remembered', () => {
-    expect(step(plain, false, 96)).toEqual({ answer: 0, changes: { returns: [RETURNED] } })
-  })
 
   test.each([
     ['was claimed with an id', { claim: 'a' }],

@@ -12,20 +12,6 @@ const counter = { ...ORDERS, authority: 'counter', description: 'a counter' } as
 describe('a write', () => {
   const write = (max: number, version?: number) => ({ ...ORDERS, max, version })
 
-  test('moves max, and each one changes the version', () => {
-    const { answer, changes } = writeMarks(
-      rowsOf({ collections: [collection] }),
-      [write(100, 3), write(70, 4), write(70)],
-      contextOf(),
-    )
-    expect(answer).toEqual([
-      { max: 100, version: 4 },
-      { max: 70, version: 5 },
-      { max: 70, version: 5 },
-    ])
-    expect(changes.collections).toMatchObject([{ max: 70, highWater: 100, version: 5 }])
-  })
-
   test('moves max as far as a jump may go', () => {
     const rows = rowsOf({ collections: [collection] })
     expect(writeMarks(rows, [write(1_064)], contextOf()).answer).toMatchObject([{ max: 1_064 }])
@@ -42,11 +28,6 @@ describe('a write', () => {
     expect(() => writeMarks(back, [write(41)], contextOf())).toThrow('raise-floor')
   })
 
-  test('of a new collection has a version, be it {"Max": 0}', () => {
-    const rows = rowsOf({ collections: [collectionOf()] })
-    expect(writeMarks(rows, [write(0, 0)], contextOf()).answer).toEqual([{ max: 0, version: 1 }])
-  })
-
   test.each([
     ['conflict', write(70, 2), collection, contextOf()],
     ['jump', write(1_065), collection, contextOf()],
@@ -58,11 +39,6 @@ describe('a write', () => {
       answer: { refused, write: bad, mark: { max: 64, version: 3 } },
       changes: {},
     })
-  })
-
-  test('finds no room for a new collection', () => {
-    const step = writeMarks(rowsOf({}), [write(5)], contextOf())
-    expect(step.answer).toMatchObject({ refused: 'full', mark: { max: 0, version: 0 } })
   })
 
   test('is refused where the ledger remembers a binding', () => {

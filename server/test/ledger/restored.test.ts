@@ -1,6 +1,7 @@
 /** Floors that are raised after a restore, where numbers end. */
 import { describe, expect, test } from 'vitest'
 import { keyText } from '../../src/ledger/collections.js'
+import { withFloors } from '../../src/ledger/core.js'
 import { asksOfFloors, raiseFloors } from '../../src/ledger/marks.js'
 import { newDatabase } from '../../src/ledger/rows.js'
 import { collectionOf, contextOf, ORDERS, rowsOf } from './steps.js'
@@ -40,6 +41,15 @@ describe('raised floors', () => {
       { value: 1_009, highWater: 1_009 },
       { value: MAX, highWater: MAX },
     ])
+  })
+
+  test('new names begin above a floor of 1, too', () => {
+    const databases = [{ ...newDatabase('shop'), floor: 1, serial: 1 }]
+    const { collections } = withFloors(
+      rowsOf({ databases, collections: [collectionOf()] }),
+      new Map(),
+    )
+    expect([...collections.values()]).toMatchObject([{ max: 1, highWater: 1 }])
   })
 
   test('new names do not begin above 2^53−1', () => {

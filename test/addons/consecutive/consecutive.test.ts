@@ -102,6 +102,7 @@ inEachStore(() => {
       expect(await idsOf(bills, 'a')).toEqual(['A-000001'])
       expect(await idsOf(elsewhere, 'a')).toEqual(['A-000001'])
       expect((await bills.report())[0]!.numbers).toHaveLength(1)
+      expect((await bills.report())[0]).not.toHaveProperty('ranges')
     })
 
     test('has the form that the app wants, which stays with a number', async () => {

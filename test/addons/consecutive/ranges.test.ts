@@ -337,27 +337,6 @@ describe('ranges that a person gives at the server', () => {
   })
 })
 
-test('who gets the series handed over goes on in its ranges', async () => {
-  clock('2027-06-01T09:00:00Z')
-  const till3 = openTill(shop, { name: newName(), ...options(first, second) })
-  await idsOf(till3.receipts, 'a', 'b')
-  await shop.ledger.handOverSeries({
-    database: 'default',
-    collection: 'receipts',
-    letter: 'T3',
-    to: 'Till 4',
-    last: 1002,
-    period: '1001-1003',
-    by: 'anna',
-    reason: 'the till was stolen',
-    at: Date.now(),
-  })
-  const { series } = options(first, second)
-  const till4 = openTill(shop, { name: newName(), series: { ...series, device: 'Till 4' } })
-  expect(await idsOf(till4.receipts, 'x', 'y')).toEqual(['T3-001003', 'T3-002001'])
-  expect((await till4.receipts.report())[0]!.ranges).toMatchObject([{ left: 0 }, { left: 39 }])
-})
-
 describe('the app hears in time', () => {
   const ends = (hilo: EventTarget) => {
     const told = vi.fn()
@@ -429,25 +408,6 @@ describe('ranges', () => {
       ['T3-000004', undefined],
       ['T3-000005', undefined],
     ])
-  })
-
-  test('that were handed over are not made again by an app without them', async () => {
-    const ranges = [{ from: 1, to: 10 }]
-    const till3 = openTill(shop, { name: newName(), series: { series: 'T3', ranges } })
-    await idsOf(till3.receipts, 'a', 'b')
-    await shop.ledger.handOverSeries({
-      database: 'default',
-      collection: 'receipts',
-      letter: 'T3',
-      to: 'Till 4',
-      last: 2,
-      period: '1-10',
-      by: 'anna',
-      reason: 'the till was stolen',
-      at: Date.now(),
-    })
-    const till4 = openTill(shop, { name: newName(), series: { device: 'Till 4' } })
-    expect(await idsOf(till4.receipts, 'x', 'y')).toEqual(['T3-000003', 'T3-000004'])
   })
 
   test('begin at `limits.from` where an old system has used a part', async () => {

@@ -110,12 +110,6 @@ describe('the switches', () => {
     expect(await hilo.nextId('orders')).toMatch(/^orders\/\d+-A$/)
   })
 
-  test('exhaust: a collection that was not used before has no id, either', async () => {
-    const hilo = createTestHilo()
-    hilo.exhaust()
-    await expect(hilo.nextId('orders')).rejects.toMatchObject({ code: 'exhausted' })
-  })
-
   test.each([10, 40])(
     'fork: an event tells the app, and a reserve of %i is a gap',
     async (reserve) => {
@@ -220,26 +214,6 @@ test('ids for calls without await run out within one task; `warm` brings others'
   expect(hilo.nextNumberSync('orders')).toBe(held + 2)
 })
 
-test('what the app has warmed stays when the server is cut off', async () => {
-  const hilo = createTestHilo({ reserve: 2 })
-  await hilo.warm('orders', 20)
-  hilo.disconnect()
-  for (let i = 1; i <= 20; i++) expect(hilo.nextIdSync('orders')).toBe(`orders/${i}-A`)
-})
-
-test('status events wait for no timer', async () => {
-  vi.useFakeTimers()
-  const hilo = createTestHilo()
-  await hilo.warm('orders', 3)
-  let seen = 0
-  hilo.addEventListener('status', ({ detail }) => {
-    seen = detail.collections.orders!.leased
-  })
-  hilo.nextIdSync('orders')
-  await Promise.resolve()
-  expect(seen).toBe(hilo.status('orders').leased)
-})
-
 test.each(['disconnect', 'exhaust', 'fork'] as const)(
   '%s in the middle of anything makes no id twice, and loses no caller',
   async (cut) => {
@@ -265,15 +239,6 @@ test.each(['disconnect', 'exhaust', 'fork'] as const)(
     }
   },
 )
-
-test('release of a database leaves the others what they hold', async () => {
-  const hilo = createTestHilo()
-  await hilo.nextId('orders')
-  await hilo.nextId('orders', { database: 'Other' })
-  await hilo.release({ database: 'Other' })
-  expect(hilo.status('orders').available).toBeGreaterThan(0)
-  expect(hilo.status('orders', { database: 'Other' }).available).toBe(0)
-})
 
 test('options are checked as those of `createHilo`, also those that do nothing', () => {
   const wrong = { name: 7, worker: 'w', headers: 7, source: {}, store: {}, url: 'ftp://x', tag: 1 }

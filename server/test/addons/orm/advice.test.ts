@@ -117,20 +117,6 @@ test('--first where the id column has no room above the highest id: it makes no 
   expect(await sql('SELECT * FROM mt_hilo')).toEqual([])
 })
 
-test('a sequence whose increment is the fault is named as the fault', async () => {
-  const { options, claim, sql } = await shop(EFCORE, 'CREATE SEQUENCE seq')
-  await expect(check(options)).rejects.toThrow(
-    'Sequence public.seq moves by 1, but efcore with blockSize 10 needs it to move by 10: blocks ' +
-      'would overlap or leave gaps. Find out what EF Core is configured with. If it is something ' +
-      'else, correct strategy or blockSize here, and leave the sequence as it is. If it is just ' +
-      'that, the sequence is the fault, for EF Core, too. Stop the back end, then: ALTER ' +
-      'SEQUENCE public.seq INCREMENT BY 10; then offline-hilo-server adopt Shop orders --from ' +
-      '<table>.<column> --apply.',
-  )
-  await sql('ALTER SEQUENCE public.seq INCREMENT BY 10')
-  expect(await claim(false)).toMatchObject({ low: 1, high: 10 })
-})
-
 test('each advice to a role with no rights leads on, to a server that grants', async () => {
   const settings = {
     ...EFCORE,
@@ -164,21 +150,4 @@ test('each advice to a role with no rights leads on, to a server that grants', a
   cleanups.push(() => ledger.close())
   const wish = { ...KEY, id: newId(), count: 10, lastMax: 0, serverTag: 'A', at: 0 }
   expect(grantOf((await ledger.claim([wish]))[0]!)).toMatchObject({ low: 13, high: 22 })
-})
-
-test('a plain sequence that goes down is led to one that goes up, above all', async () => {
-  const { options, claim, sql } = await shop(
-    { strategy: 'sequence', sequence: 'seq', maxId: 'int4', ids: 'orders.id', proved: false },
-    `CREATE SEQUENCE seq AS integer INCREMENT -1; ${ORDERS}`,
-  )
-  const advice = async () => {
-    const refused: Error = await check(options).catch((error) => error)
-    await sql(/ALTER SEQUENCE [^;]+?(?=[;.]( |$))/.exec(refused.message)![0])
-    return refused.message
-  }
-  expect(await advice()).toContain('correct strategy here, and leave the sequence as it is')
-  expect(await advice()).toContain('public.seq ends at -1, before the ids reach maxId')
-  await expect(check(options)).rejects.toThrow('offline-hilo-server adopt Shop orders --apply')
-  await adopt(options, { ...KEY, isApplied: true })
-  expect(await claim(false)).toMatchObject({ low: 13, high: 22 })
 })

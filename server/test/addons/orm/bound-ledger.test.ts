@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { CounterOptions } from '../../../src/addons/bound/orm/counter-options.js'
-import { type ClaimOutcome, CounterUnusable, type Ledger, openLedger } from '../../../src/index.js'
+import { type ClaimOutcome, type Ledger, openLedger } from '../../../src/index.js'
 import { grantOf, newId, span } from '../../ledger-bench.js'
 import { newDatabase } from '../../postgres.js'
 import { runSql } from '../../postgres-cluster.js'
@@ -508,17 +508,6 @@ describe('numbers that must not be granted', () => {
     expect(await claim()).toMatchObject({ refused: 'overflow' })
   })
 
-  test('a counter that was set back is found out, and nothing of it is granted', async () => {
-    const { claim, take, sql } = await open(TABLE, ROW)
-    await take({ count: 40 })
-    await sql('UPDATE hi SET next = 3')
-    await expect(claim()).rejects.toThrow(CounterUnusable)
-    await expect(claim()).rejects.toThrow(
-      'hi.next gave ids from 30, but up to 49 may be in use: it went backwards',
-    )
-    expect(await sql('SELECT next FROM hi')).toEqual([{ next: '3' }])
-  })
-
   test('a table that has another row by now, or none', async () => {
     const { claim, take, sql } = await open(TABLE, ROW)
     await take({ count: 10 })
@@ -528,28 +517,6 @@ describe('numbers that must not be granted', () => {
     await expect(claim()).rejects.toThrow('hi has no row where the counter next should be')
     await sql('INSERT INTO hi VALUES (NULL)')
     await expect(claim()).rejects.toThrow('hi has no value where the counter next should be')
-  })
-
-  test('by a server that was not told of the binding', async () => {
-    const { take, reopen, ledger } = await open()
-    await take()
-    const other = await reopen({})
-    await expect(other.claim([WISH])).rejects.toThrow(
-      'The ledger knows shop/orders as efcore on sequence public.seq with blockSize 10',
-    )
-    await expect(other.raiseFloor({ ...KEY, floor: 100 })).rejects.toThrow(
-      'Give every server the same `collections`',
-    )
-    expect(await other.claim([{ ...WISH, collection: 'own' }])).toHaveLength(1)
-    await ledger.claim([{ ...WISH, id: newId() }])
-  })
-
-  test('by writing the HiLo document', async () => {
-    const { ledger } = await open()
-    expect(await ledger.write([{ ...KEY, max: 1_000 }])).toMatchObject({
-      refused: 'bound',
-      write: { max: 1_000 },
-    })
   })
 })
 

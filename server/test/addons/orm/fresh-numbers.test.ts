@@ -51,11 +51,6 @@ async function open(settings: CounterOptions = EFCORE, schema = SEQUENCE) {
 const SETTINGS: [title: string, settings: CounterOptions, schema: string][] = [
   ['efcore', EFCORE, SEQUENCE],
   [
-    'hibernate-table',
-    { strategy: 'hibernate-table', segment: 'orders', blockSize: BLOCK, maxId: 'int8', ids: false },
-    'CREATE TABLE hibernate_sequences (sequence_name text PRIMARY KEY, next_val bigint)',
-  ],
-  [
     'hibernate-table with hilo',
     {
       strategy: 'hibernate-table',
@@ -68,11 +63,6 @@ const SETTINGS: [title: string, settings: CounterOptions, schema: string][] = [
     'CREATE TABLE hibernate_sequences (sequence_name text PRIMARY KEY, next_val bigint)',
   ],
   [
-    'hibernate-seqhilo',
-    { strategy: 'hibernate-seqhilo', sequence: 'seq', maxLo: BLOCK - 1, maxId: 'int8', ids: false },
-    'CREATE SEQUENCE seq',
-  ],
-  [
     'hibernate-hilo-table',
     {
       strategy: 'hibernate-hilo-table',
@@ -83,29 +73,6 @@ const SETTINGS: [title: string, settings: CounterOptions, schema: string][] = [
       ids: false,
     },
     'CREATE TABLE hi (next_hi bigint); INSERT INTO hi VALUES (0)',
-  ],
-  [
-    'nhibernate-seqhilo',
-    {
-      strategy: 'nhibernate-seqhilo',
-      sequence: 'seq',
-      maxLo: BLOCK - 1,
-      maxId: 'int8',
-      ids: false,
-    },
-    'CREATE SEQUENCE seq',
-  ],
-  [
-    'nhibernate-hilo-table',
-    {
-      strategy: 'nhibernate-hilo-table',
-      table: 'hi',
-      column: 'next_hi',
-      maxLo: BLOCK - 1,
-      maxId: 'int8',
-      ids: false,
-    },
-    'CREATE TABLE hi (next_hi bigint); INSERT INTO hi VALUES (1)',
   ],
 ]
 

@@ -26,8 +26,6 @@ const TEXTBOOK: CounterOptions = {
   maxId: 'int4',
   ids: false,
 }
-const NEXT_HI = `CREATE TABLE hilo_next_hi (name text PRIMARY KEY, next_hi bigint NOT NULL);
-  INSERT INTO hilo_next_hi VALUES ('orders', 5)`
 const TABLE: CounterOptions = {
   strategy: 'hibernate-table',
   segment: 'orders',
@@ -90,46 +88,16 @@ const ANYWAY: Wrong[] = [
     'CREATE TABLE hibernate_sequences (sequence_name uuid PRIMARY KEY, next_val bigint)',
     'Give the key as Hibernate 5.3 and later has it',
   ],
-  [
-    'the table of the textbook under another name',
-    { ...TEXTBOOK, table: 'next_hi' },
-    NEXT_HI,
-    'There is no table next_hi',
-  ],
-  [
-    'the table of the textbook in capitals',
-    { ...TEXTBOOK, table: 'HILO_NEXT_HI' },
-    NEXT_HI,
-    'There is hilo_next_hi: PostgreSQL folds names',
-  ],
-  [
-    'the table of the textbook in a schema that is not there',
-    { ...TEXTBOOK, table: 'sales.hilo_next_hi' },
-    NEXT_HI,
-    'There is no table sales.hilo_next_hi',
-  ],
 ]
 
 const WITHOUT_FIRST: Wrong[] = [
   ["the textbook's table is missing", TEXTBOOK, '', 'There is no table hilo_next_hi'],
-  [
-    'a key in other letters',
-    { ...TEXTBOOK, segment: 'Orders' },
-    NEXT_HI,
-    "The table has rows for name = 'orders'.",
-  ],
   [
     "the table's name in place of Hibernate's default",
     TABLE,
     `CREATE TABLE hibernate_sequences (sequence_name text PRIMARY KEY, next_val bigint);
      INSERT INTO hibernate_sequences VALUES ('default', 50)`,
     "The table has rows for sequence_name = 'default'.",
-  ],
-  [
-    'a type with its namespace',
-    { ...MARTEN, entity: 'Shop.Order' },
-    marten('bigint', '5'),
-    "The table has rows for entity_name = 'Order'.",
   ],
 ]
 

@@ -135,15 +135,6 @@ describe.each([
     expect(await root.claims()).toBeLessThanOrEqual(8)
   })
 
-  test('grants to clients of RavenDB, whose claims have no id', async () => {
-    const root = await newRoot()
-    const { take } = await newRegion({ url: root.url }, await newStorage())
-    const withoutId = { id: undefined }
-    expect(span(await take(withoutId))).toEqual([1, 32])
-    await expect.poll(async () => (await root.ledger.read(KEY)).max).toBeGreaterThan(64)
-    expect(span(await take(withoutId))).toEqual([33, 64])
-  })
-
   test('uses up what it took for such clients before it takes more', async () => {
     const root = await newRoot()
     const { take, ledger } = await newRegion({ url: root.url }, await newStorage())
@@ -235,20 +226,6 @@ test('three regions go on for an hour without their root', async () => {
   vi.useRealTimers()
   expect(await root.claims()).toBeGreaterThan(claims)
   expect(overlapping(taken)).toEqual([])
-})
-
-test('regions of one root never grant the same number, whoever restarts', async () => {
-  const root = await newRoot()
-  const folders = [newFolder(), newFolder(), newFolder()]
-  const taken: number[][] = []
-  for (let round = 0; round < 4; round++)
-    for (const dataDir of folders) {
-      const { take, close } = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
-      for (let i = 0; i < 5; i++) taken.push(span(await take()))
-      await close()
-    }
-  expect(overlapping(taken)).toEqual([])
-  expect(taken).toHaveLength(60)
 })
 
 test('a region that closes keeps its reserve, and gives back the rest', async () => {
@@ -390,18 +367,6 @@ test('a collection without numbers fails no other one, while the root is away', 
     { ...lines, id: newId(), count: 200 },
   ])
   expect(outcomes).toMatchObject([{ refused: 'short' }, { grant: { low: 33, high: 232 } }])
-})
-
-test('a batch claims for each collection above its own numbers only', async () => {
-  const root = await newRoot()
-  const { ledger, take } = await newRegion({ url: root.url })
-  await take({ count: 1_000_000 })
-  const lines = { ...WISH, collection: 'lines' }
-  const outcomes = await ledger.claim([
-    { ...WISH, id: newId(), count: 1_000_000 },
-    { ...lines, id: newId() },
-  ])
-  expect(span(grantOf(outcomes[1]!))).toEqual([1, 32])
 })
 
 test('after its floors were raised, a region goes on above them', async () => {
@@ -553,7 +518,9 @@ describe('a region refuses', () => {
     })
     const { take, claim } = await newRegion({ url, reserve: 0 })
     expect(span(await take())).toEqual([1, 32])
-    await expect(claim()).rejects.toThrow(/granted 1 to 32 of 'orders', which it granted before/)
+    await expect(claim()).rejects.toThrow(
+      /granted 1 to 32 of 'orders', which it granted before\. Was it restored from a backup\?/,
+    )
   })
 
   test('to be its own root', async () => {
@@ -621,16 +588,6 @@ describe('a region refuses', () => {
     await region.close()
     await expect(openLedger({ create: true, dataDir })).rejects.toThrow(
       /a region's.*Give `upstream`/,
-    )
-  })
-
-  test.each([
-    [{ url: 'ftp://x' }, /upstream.url: has to be an http/],
-    [{ url: 'http://x', reserve: 5 }, /upstream.reserve: has to be at least 32/],
-    [{ url: 'http://x', surprise: 1 }, /surprise/],
-  ])('the setting %j', async (upstream, message) => {
-    await expect(openLedger({ create: true, dataDir: newFolder(), upstream })).rejects.toThrow(
-      message,
     )
   })
 })

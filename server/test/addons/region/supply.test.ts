@@ -1,25 +1,39 @@
 /** What a region takes from its device for its ledger. */
-import { expect, test } from 'vitest'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { HiloError } from '../../../../src/core/errors.js'
 import type { Range } from '../../../../src/core/range.js'
+import type { CheckInAnswer, CheckInRequest } from '../../../../src/core/wire.js'
 import { exchange } from '../../../../src/device/device.js'
+import type { Change } from '../../../../src/device/device-store.js'
+import type { SeriesKey } from '../../../../src/device/page-exit.js'
 import { type DeviceState, type Exchange, emptyState } from '../../../../src/device/state.js'
 import { range } from '../../../../test/support/ranges.js'
 import { Supply, type SupplyContext } from '../../../src/addons/region/supply.js'
 import type { UpstreamRange } from '../../../src/ledger/ledger.js'
 
 const TARGET = { database: 'shop', collection: 'orders', separator: '/', reserve: 0 }
+const KEY: SeriesKey = ['root', 'shop', 'orders/']
 const AWAY = { view: {}, failure: { code: 'server-unreachable', message: 'no' } }
 
-/** A supply over a device that does what the production code does, unless `fails` says no. */
-function supplyOf(ranges: readonly Range[]) {
+/**
+ * A supply over a device that does what the production code does, unless `failure` says no. Each
+ * step of it takes a while.
+ * @param checkIn of the root
+ */
+function supplyOf(ranges: readonly Range[], checkIn?: (request: CheckInRequest) => CheckInAnswer) {
   const device = {
     state: { ...emptyState(), ranges: [...ranges] } as DeviceState,
     /** How the next exchange fails: nothing happened, or only its answer is lost. */
     failure: undefined as 'refused' | 'lost' | undefined,
     sent: [] as Range[],
+    /** What each exchange finds stored. */
+    found: [] as DeviceState[],
   }
   const owner = {
     async exchange(_: unknown, request: Exchange) {
+      device.found.push(device.state)
+      await turn()
       const { failure } = device
       device.failure = undefined
       if (failure === 'refused') return AWAY
@@ -30,9 +44,28 @@ function supplyOf(ranges: readonly Range[]) {
     claim: async () => AWAY,
     reserve: async () => ({}),
   }
-  const source = { giveBack: async (_: unknown, range: Range) => void device.sent.push(range) }
-  const context = { owner, source, page: 'region' } as unknown as SupplyContext
-  return { device, supply: new Supply(context, TARGET, ['root', 'shop', 'orders/']) }
+  const source = {
+    async giveBack(_: unknown, range: Range) {
+      expect(device.state.offers.map(({ isSent }) => isSent)).not.toContain(undefined)
+      device.sent.push(range)
+    },
+    ...(checkIn && { checkIn: async (_: unknown, request: CheckInRequest) => checkIn(request) }),
+  }
+  const devices = {
+    read: vi.fn(async () => ({ stored: device.state as unknown, notes: [] })),
+    async update<T>(_: unknown, change: (stored: unknown, notes: never[]) => Change<T>) {
+      await turn()
+      const { state, result } = change(device.state, [])
+      device.state = state!
+      return result
+    },
+  }
+  const [answers, copied] = [{} as Record<string, string>, vi.fn(async () => turn())]
+  let ids = 0
+  const newId = () => `c${++ids}`
+  const context = { owner, source, devices, answers, copied, newId, page: 'region' }
+  const supply = new Supply(context as unknown as SupplyContext, TARGET, KEY)
+  return { device, devices, answers, copied, supply }
 }
 
 const sizeOf = (ranges: readonly UpstreamRange[]): number =>
@@ -67,4 +100,64 @@ test('a region that closes sends its surplus back, the highest first', async () 
   ])
   expect(device.state).toMatchObject({ issued: 5, ranges: [], leases: [] })
   expect(device.state.offers.map(({ isSent }) => isSent)).toEqual([true, true])
+})
+
+test('a floor is stored before numbers are taken above it', async () => {
+  const { device, supply } = supplyOf([range(37, 68)], () => ({ grants: [] }))
+  await supply.take(1, 36)
+  expect(device.found[0]!.issued).toBe(36)
+})
+
+describe('a start', () => {
+  const held = range(1, 32, { token: 't1' })
+  const OWN = JSON.stringify(KEY)
+
+  test('that failed is tried again ten seconds later, and not before', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(0)
+    onTestFinished(() => now.mockRestore())
+    const { devices, supply } = supplyOf([])
+    devices.read.mockRejectedValueOnce(new Error('locked'))
+    await expect(supply.ready()).rejects.toThrow('locked')
+    now.mockReturnValue(10_000)
+    await expect(supply.ready()).rejects.toThrow('locked')
+    now.mockReturnValue(10_001)
+    await supply.ready()
+    now.mockReturnValue(30_000)
+    await supply.ready()
+    expect(devices.read).toHaveBeenCalledTimes(2)
+  })
+
+  test('is answered under its own check-in, after that of an earlier process', async () => {
+    const asked: string[] = []
+    const { device, answers, copied, supply } = supplyOf([held], ({ id, grants }) => {
+      asked.push(id)
+      return { grants: grants.map(() => ({ token: `t${asked.length + 1}`, high: 32 })) }
+    })
+    device.state = { ...device.state, checkIn: { id: 'before', grants: [], spent: ['t0'] } }
+    await supply.ready()
+    expect([asked, answers]).toEqual([['before', 'c2'], { [OWN]: 'c2' }])
+    expect(copied).not.toHaveBeenCalled()
+  })
+
+  test('of which the earlier check-in has left nothing is answered under none', async () => {
+    const { device, answers, copied, supply } = supplyOf([held], () => ({
+      grants: [{ superseded: true }],
+    }))
+    const grants = [{ token: 't1', next: 1 }]
+    device.state = { ...device.state, checkIn: { id: 'before', grants } }
+    await supply.ready()
+    expect(answers).toEqual({})
+    expect(copied).toHaveBeenCalledExactlyOnceWith(TARGET)
+    expect(copied.mock.settledResults).toMatchObject([{ type: 'fulfilled' }])
+  })
+
+  test('at another root has stored that before it fails', async () => {
+    const ledger = { name: 'second', tag: 'A' }
+    const { device, supply } = supplyOf([held], () => {
+      throw new HiloError('server-refused', 'No.', { status: 409, ledger })
+    })
+    device.state = { ...device.state, ledgers: { A: 'first' } }
+    await expect(supply.ready()).rejects.toThrow('No.')
+    expect(device.state.stopped).toMatchObject({ of: 'first', by: 'second' })
+  })
 })
