@@ -365,6 +365,8 @@ export const GUARDS: Guard[] = [
   ),
   guard('H20 an etcd that was restored grants nothing', 'server/addons/region/etcd'),
   guard('H20 a log without its file is not begun anew', 'server/sqlite-ledger'),
+  guard('H20 a file that was emptied is not begun anew', 'server/sqlite-ledger'),
+  guard('H20 a ledger with damaged counters does not start', 'server/sqlite-ledger'),
   guard(
     'H20 all floors are raised from where etcd is, not from where one region is',
     'server/addons/region/etcd',
@@ -393,6 +395,11 @@ export const GUARDS: Guard[] = [
   guard(
     'H20 a binding that nobody has proved takes no first block where the table has ids',
     'server/addons/orm/prove',
+  ),
+  guard(
+    'H20 a sequence that fills a column which is not named gives no first block',
+    'server/addons/orm/unnamed-columns',
+    'const unnamed: string[] = []',
   ),
   guard(
     'H20 a statement that would not see all rows fails',
@@ -1085,6 +1092,8 @@ export const GUARDS: Guard[] = [
   guard('H26 a server is asked under its own names only', 'server/origin'),
   guard('H26 a body says that it is JSON', 'server/origin'),
   guard('H26 a token does what its actions say', 'server/access'),
+  guard('H26 who may not ask is told no mistake', 'server/access'),
+  guard('H26 whom the application refuses is told no mistake', 'server/access'),
   guard('H26 documents and seeds need a right of their own', 'server/access', 'return true'),
   guard(
     'H26 a claim is answered again only to whom it was answered',

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Action, HandlerOptions, Wanted } from '../src/index.js'
-import { type Ask, json, newHandler, testHere } from './handlers.js'
+import { type Ask, isInWorkerd, json, newHandler, testHere } from './handlers.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const RETURN = '/databases/Shop/hilo/return?tag=orders'
@@ -100,8 +100,8 @@ describe('who may ask', () => {
     for (const authorization of ['Bearer тайна', 'Bearer a\r\nHost: b', 'Bearer \0']) {
       const body = JSON.stringify({ tag: 'orders', end: 32, last: 1, token: 't', authorization })
       expect(await ask('/databases/Shop/hilo/return', { method: 'POST', body })).toMatchObject({
-        status: 400,
-        body: { Message: expect.stringContaining('A give-back is JSON') },
+        status: 403,
+        body: { Message: expect.stringContaining('Authorization: Bearer') },
       })
     }
   })
@@ -112,6 +112,12 @@ describe('who may ask', () => {
       "tokens.0.databases.1: is 'Shpo', which is not among databases",
     )
     await newHandler({ databases: 'any', tokens: [token] })
+  })
+
+  testHere('a database that is listed in two ways is a mistake: it is one', async () => {
+    await expect(newHandler({ databases: ['Shop', 'Depot', 'sHOP'] })).rejects.toThrow(
+      "databases.2: is 'sHOP', which is listed already: case makes no difference",
+    )
   })
 
   /** A request of each action, and the tag that `authorize` hears of. */
@@ -150,6 +156,74 @@ describe('who may ask', () => {
     ],
     ['status', '/metrics'],
   ]
+
+  describe('who may not ask is told no mistake of the request, nor which databases exist', () => {
+    const DATABASES = ['Shop', 'Depot']
+    /** None can be read. `Shpo` is not there. A Worker has no metrics. */
+    const MISTAKEN = ACTIONS.filter(([action]) => !isInWorkerd || action !== 'status').flatMap(
+      ([action, path, init]) =>
+        [...DATABASES, 'Shpo'].map((database) => {
+          const [bare] = path.replace('/Shop/', `/${database}/`).split('?') as [string]
+          const body = init?.body === undefined ? {} : { body: '{"claim": ' }
+          return { action, database, path: `${bare}?limit=x`, init: { ...init, ...body } }
+        }),
+    )
+    const body = '{"authorization": "Bearer guessed"}'
+    MISTAKEN.push({
+      action: 'give-back',
+      database: 'Shop',
+      path: '/databases/Shop/hilo/return',
+      init: { method: 'POST', body },
+    })
+
+    async function expectRefused(
+      options: Omit<HandlerOptions, 'ledger'>,
+      requests: typeof MISTAKEN,
+      sent?: string,
+    ) {
+      const { ask } = await newHandler({ databases: DATABASES, ...options })
+      for (const { path, init } of requests) {
+        const headers = { ...init.headers, ...(sent && bearer(sent).headers) }
+        const { status, body } = await ask(path, { ...init, headers })
+        expect({ path, status, said: body.Message }).toEqual({
+          path,
+          status: 403,
+          said: expect.stringContaining('Forbidden'),
+        })
+      }
+    }
+
+    test('without a token', () => expectRefused({ tokens: TOKENS }, MISTAKEN))
+
+    test('with a token of another database', () =>
+      expectRefused(
+        { tokens: [{ token: TOKENS[0]!, databases: ['Depot'] }] },
+        MISTAKEN.filter(({ database }) => database !== 'Depot'),
+        TOKENS[0],
+      ))
+
+    test('with a token for other actions', async () => {
+      const other = { token: TOKENS[0]!, actions: ['status' as const] }
+      const isOther = ({ action }: { action: Action }) => action !== 'status'
+      await expectRefused({ tokens: [other] }, MISTAKEN.filter(isOther), TOKENS[0])
+    })
+
+    testHere('where the application says no', () =>
+      expectRefused({ authorize: () => false }, MISTAKEN),
+    )
+  })
+
+  testHere('who may ask is told the mistake, and the application is asked once', async () => {
+    const authorize = vi.fn(() => true)
+    const { ask } = await newHandler({ databases: ['Shop'], authorize })
+    const put = json({ Max: -1 }, 'PUT')
+    expect((await ask(DOCUMENT, put)).status).toBe(400)
+    expect((await ask(DOCUMENT.replace('Shop', 'Shpo'))).status).toBe(500)
+    expect(authorize).toHaveBeenCalledTimes(2)
+    authorize.mockReturnValue(false)
+    expect((await ask(DOCUMENT)).status).toBe(403)
+    expect(authorize).toHaveBeenCalledTimes(3)
+  })
 
   /** The actions of which every request gets through. */
   async function allowedBy(options: Omit<HandlerOptions, 'ledger'>, headers = {}) {

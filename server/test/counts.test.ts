@@ -10,6 +10,16 @@ import type { LedgerOptions } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { type Ask, json, newHandler } from './handlers.js'
 import { newDatabase } from './postgres.js'
+import {
+  ATTACKS,
+  type Attack,
+  checkInOf,
+  claimOf,
+  OF_THE_STOLEN,
+  ROOT,
+  times,
+  waitedFor,
+} from './stolen-token.js'
 import { watchPostgres, watchSqlite } from './watched-statements.js'
 
 /** `statements`: without those that begin and end transactions. */
@@ -54,11 +64,7 @@ const IN_POSTGRES: Record<keyof typeof IN_SQLITE, Counts> = {
   'a question after its health': { statements: 4, commits: 2 },
 }
 
-const ROOT = '/databases/Shop/hilo'
 const TEN = Array.from({ length: 10 }, (_, i) => `collection${i}`)
-
-const times = <T>(count: number, act: (i: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: count }, (_, i) => act(i)))
 
 /** @param seen what the database was sent; it is emptied */
 async function costsOf(ask: Ask, seen: string[]): Promise<Table> {
@@ -147,18 +153,6 @@ async function costsOf(ask: Ask, seen: string[]): Promise<Table> {
   return counts
 }
 
-const shownOf = (grants: readonly NextAnswer[]) =>
-  grants.map(({ Token: token, Low: next }) => ({ token, next }))
-
-const claimOf = (tags: readonly string[], shown: readonly NextAnswer[] = [], lastMax = 0) =>
-  json({
-    claim: randomUUID(),
-    collections: tags.map((tag) => ({ tag, count: 32, lastMax, grants: shownOf(shown) })),
-  })
-
-const checkInOf = (grants: readonly NextAnswer[]) =>
-  json({ id: randomUUID(), grants: shownOf(grants) })
-
 /** All but its first number. */
 const giveBackOf = ({ Low: last, High: end }: NextAnswer, token: string) =>
   json({ tag: 'orders', end, last, token })
@@ -186,105 +180,9 @@ test('on PostgreSQL', async () => {
   expect(await costsOf(ask, seen)).toEqual(IN_POSTGRES)
 })
 
-const THIEF = 'the-token-that-was-stolen'
-const ACTIONS = [
-  'claim',
-  'give-back',
-  'check-in',
-  'identity',
-  'seed',
-  'series',
-  'series-list',
-  'explain',
-  'document-read',
-  'document-write',
-  'status',
-] as const
-const TILLS = Array.from({ length: 40 }, (_, i) => `the-token-of-another-till-${i}`)
-
-/** As the thief. */
-type Steal = (path: string, init?: RequestInit) => ReturnType<Ask>
-/** Resolves with a request that is sent again and again. */
-type Attack = (steal: Steal) => Promise<() => ReturnType<Ask>>
-
-const many = (name = (i: number) => `c${i}`) => Array.from({ length: 100 }, (_, i) => name(i))
-const DOCUMENTS = many().map((tag) => `Raven/Hilo/${tag}`)
-const reading =
-  (path: string): Attack =>
-  async (steal) =>
-  () =>
-    steal(path)
-
-/** Each is the largest request of its kind. */
-const ATTACKS: Record<string, Attack> = {
-  async 'check-ins of a hundred tokens'(steal) {
-    const { body } = await steal(`${ROOT}/next`, claimOf(many()))
-    return () => steal(`${ROOT}/checkin`, checkInOf(body.collections))
-  },
-  'claims of a hundred new names': async (steal) => () =>
-    steal(`${ROOT}/next`, claimOf(many(() => randomUUID()))),
-  async 'claims of a hundred counters that are to jump'(steal) {
-    await steal(`${ROOT}/next`, claimOf(many()))
-    return () => steal(`${ROOT}/next`, claimOf(many(), [], 9e6))
-  },
-  'give-backs without a token': async (steal) => async () => {
-    const { High: end, Low: last } = (await steal(`${ROOT}/next?tag=orders`)).body
-    return steal(`${ROOT}/return?tag=orders&end=${end}&last=${last}`, { method: 'PUT' })
-  },
-  'claims of series': async (steal) => () =>
-    steal(`${ROOT}/series`, json({ claim: randomUUID(), collection: 'receipts' })),
-  'check-ins of a series': async (steal) => {
-    const asked = json({ claim: randomUUID(), collection: 'receipts' })
-    const { token } = (await steal(`${ROOT}/series`, asked)).body
-    return () => steal(`${ROOT}/series/checkin`, json({ id: randomUUID(), token, last: 1 }))
-  },
-  identities: async (steal) => () =>
-    steal('/databases/Shop/identity/next?name=bills', { method: 'POST' }),
-  seeds: async (steal) => () =>
-    steal('/databases/Shop/identity/seed?name=bills&value=1', { method: 'POST' }),
-  'reads of a hundred documents': reading(
-    `/databases/Shop/docs?${DOCUMENTS.map((id) => `id=${id}`).join('&')}`,
-  ),
-  async 'writes of a hundred documents'(steal) {
-    let max = 0
-    return () => {
-      const Document = { Max: ++max }
-      const Commands = DOCUMENTS.map((Id) => ({ Type: 'PUT', Id, Document }))
-      return steal('/databases/Shop/bulk_docs', json({ Commands }))
-    }
-  },
-  'questions after a number': reading(`${ROOT}/explain?tag=orders&number=1`),
-  'lists of series': reading(`${ROOT}/series`),
-  'looks at the metrics': reading('/metrics'),
-  'looks at the health': reading('/healthz'),
-}
-
-/**
- * What any of forty claims at once waits for, alone and beside one token. In SQLite, for commits;
- * in PostgreSQL, where they run beside each other, for steps that wait for a connection.
- */
-async function waitedFor(attack: Attack, options: LedgerOptions) {
-  // Its budget is no help, nor its share of the places: only the turns are.
-  const large = { rowsPerHour: 2 ** 40, requestsPerHour: 2 ** 40, waiting: 1_000_000 }
-  const { handler, ledger } = await newHandler(
-    {
-      databases: ['Shop'],
-      tokens: [{ token: THIEF, actions: ACTIONS }, ...TILLS],
-      limits: large,
-    },
-    options,
-  )
-  const as = async (token: string, path: string, init: RequestInit = {}) => {
-    const headers = { ...init.headers, Authorization: `Bearer ${token}` }
-    const answer = await handler(new Request(`http://ids.test${path}`, { ...init, headers }))
-    const text = await answer.text()
-    const isJson = answer.headers.get('Content-Type')?.includes('json')
-    return {
-      status: answer.status,
-      headers: answer.headers,
-      body: isJson ? JSON.parse(text) : text,
-    }
-  }
+/** In SQLite, commits; in PostgreSQL, where they run beside each other, steps that wait. */
+async function waitedIn(attack: Attack, options: LedgerOptions) {
+  const { handler, ledger } = await newHandler(OF_THE_STOLEN, options)
   let waited = 0
   if (options.dataDir)
     watchSqlite(options.dataDir, (text) => {
@@ -294,49 +192,20 @@ async function waitedFor(attack: Attack, options: LedgerOptions) {
     watchPostgres(() => {
       waited = Math.max(waited, ledger.connections()!.waiting)
     })
-  const othersClaim = async () => {
+  const begin = () => {
     waited = 0
-    const waits = TILLS.map(async (token) => {
-      expect((await as(token, `${ROOT}/next`, claimOf(['orders']))).status).toBe(201)
-      return waited
-    })
-    return Math.max(...(await Promise.all(waits)))
   }
-  await othersClaim()
-  const alone = await othersClaim()
-  const request = await attack((path, init) => as(THIEF, path, init))
-  // What is made once is there.
-  await request()
-
-  let isOver = false
-  let answered = 0
-  let attacked = () => {}
-  const isAttacked = new Promise<void>((resolve) => {
-    attacked = resolve
-  })
-  // From 64 connections.
-  const attacks = times(64, async () => {
-    while (!isOver) {
-      expect([200, 201, 204, 422, 429]).toContain((await request()).status)
-      if (++answered > 3) attacked()
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-  })
-  await isAttacked
-  const beside = await othersClaim()
-  isOver = true
-  await attacks
-  return { alone, beside }
+  return waitedFor(attack, handler, { begin, of: () => waited })
 }
 
 describe('a claim waits for few commits, beside one token that sends', () => {
   test.each(Object.entries(ATTACKS))('%s', async (_, attack) => {
-    const inSqlite = await waitedFor(attack, { dataDir: newFolder() })
+    const inSqlite = await waitedIn(attack, { dataDir: newFolder() })
     expect(inSqlite.alone).toBe(1)
     // One that is under way, its own, and one that was begun for other requests meanwhile.
     expect(inSqlite.beside).toBeLessThanOrEqual(3)
     const databaseUrl = await newDatabase({ hasPath: true })
-    const inPostgres = await waitedFor(attack, { databaseUrl })
+    const inPostgres = await waitedIn(attack, { databaseUrl })
     expect(inPostgres.alone).toBe(0)
     expect(inPostgres.beside).toBe(0)
   })

@@ -3,6 +3,7 @@
  * answered as RavenDB answers it is in wire.test.ts.
  */
 import { randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LIMITS } from '../../src/core/wire.js'
 import { type Ask, claimedJson, json, newHandler, testHere } from './handlers.js'
@@ -307,6 +308,58 @@ describe('databases and topology', () => {
     })
     const { status, headers } = await ask(`/topology?name=${path}`)
     expect([status, headers.get('Database-Missing')]).toEqual([503, path])
+  })
+})
+
+describe('a request that is written in an odd way', () => {
+  const POST_NEXT = '/databases/Shop/hilo/next'
+  const claimOf = (text: string) => `{"claim": "${ID}", "collections": [${text}]}`
+  const sent = (body: BodyInit) => ({ ...claimedJson(''), body })
+  const counted = (count: string) => sent(claimOf(`{"tag": "orders", "count": ${count}}`))
+
+  test.each<[string, string, RequestInit]>([
+    ['as HEAD', NEXT, { method: 'HEAD' }],
+    ['as PATCH', NEXT, { method: 'PATCH' }],
+    ['as OPTIONS', NEXT, { method: 'OPTIONS' }],
+    ['with a slash at its end', NEXT.replace('next', 'next/'), {}],
+    ['with a double slash', NEXT.replace('hilo/', 'hilo//'), {}],
+    ['with a slash in its code', NEXT.replace('hilo/', 'hilo%2F'), {}],
+    ['with a question mark in its code', NEXT.replace('?', '%3F'), {}],
+    ['with a parameter of its path', NEXT.replace('?', ';a=b?'), {}],
+    ['with a name twice, in two cases', `${NEXT}&TAG=lines`, {}],
+    ['with a zero byte in its name', `${NEXT}%00`, {}],
+    [
+      'as UTF-16',
+      POST_NEXT,
+      sent(Buffer.from(claimOf('{"tag": "orders", "count": 1}'), 'utf16le')),
+    ],
+    ['in gzip', POST_NEXT, sent(gzipSync(claimOf('{"tag": "orders", "count": 1}')))],
+    ['with 100,000 brackets', POST_NEXT, sent('['.repeat(100_000))],
+    ['with 40,000 objects', POST_NEXT, sent(`${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`)],
+    ...['1e308', '1e400', '-0', '1.5', '9007199254740993', '"1"', 'null', '[1]'].map(
+      (count): [string, string, RequestInit] => [`for ${count} numbers`, POST_NEXT, counted(count)],
+    ),
+    [
+      'by its prototype',
+      POST_NEXT,
+      sent(`{"__proto__": ${claimOf('{"tag": "orders", "count": 1}')}}`),
+    ],
+  ])('%s, grants nothing', async (_, path, init) => {
+    const { ask } = await newHandler()
+    expect((await ask(path, init)).status).toBeGreaterThanOrEqual(400)
+    expect((await ask(NEXT)).body.Low).toBe(1)
+  })
+
+  test('is about the database of its path, whatever else it names', async () => {
+    const { ask } = await newHandler({ databases: ['Shop', 'Depot'] })
+    const body = claimOf('{"tag": "orders", "count": 1, "__proto__": {"lastMax": 7}}')
+    const named = body.replace('{', '{"database": "Depot", "__proto__": {"device": "x"}, ')
+    const { body: claimed } = await ask(`${POST_NEXT}?database=Depot`, sent(`\ufeff${named}`))
+    expect(claimed.collections).toMatchObject([{ Low: 1, High: 1 }])
+    expect((await ask(`${NEXT}&database=Depot&lastMax=0&lastMax=900`)).body.Low).toBe(2)
+    expect((await ask(NEXT.replace('Shop', 'Depot'))).body.Low).toBe(1)
+    expect((await ask(NEXT.replace('Shop', 'Depot/../Shop'))).body.Low).toBe(34)
+    expect((await ask(NEXT.replace('databases', '%64atabases'))).body.Low).toBe(66)
   })
 })
 

@@ -364,6 +364,23 @@ test('a load balancer may ask for health by HEAD', async () => {
   expect((await head()).status).toBe(503)
 })
 
+test('a load balancer that asks for the health of no database of the server hears so', async () => {
+  const { ask } = await newHandler({ databases: ['Shop'] })
+  for (const query of ['database=Shop', 'Database=sHOP', 'database=*'])
+    expect([query, (await ask(`/healthz?${query}`)).status]).toEqual([query, 200])
+  for (const query of ['database=Shpo', 'Database=Shpo', 'database=a/b', 'database=Shop*'])
+    expect(await ask(`/healthz?${query}`)).toMatchObject({
+      status: 404,
+      body: { Message: expect.stringContaining('does not exist') },
+    })
+  expect(await ask('/healthz?database=Shop&database=Shpo')).toMatchObject({
+    status: 500,
+    body: { Message: expect.stringContaining('exactly once') },
+  })
+  const any = await newHandler()
+  expect((await any.ask('/healthz?database=Shpo')).status).toBe(200)
+})
+
 test('who opens the address in a browser reads what it is, and where to read on', async () => {
   const { handler } = await newHandler({ hosts: ['ids.lan'] })
   const text = await (await handler(new Request('http://10.0.0.7/'))).text()

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -20,6 +21,7 @@ import { basename, join, resolve } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { LedgerUnavailable, openLedger } from '../src/index.js'
+import { backUp } from '../src/sqlite/backup.js'
 import { connectTo } from '../src/sqlite/connection.js'
 import { openSqliteFile, openSqliteStore, readSqliteVersion } from '../src/sqlite/store.js'
 import { reader, write } from '../src/sqlite/transaction.js'
@@ -273,6 +275,59 @@ test.each([
     'hilo.db is empty or missing, but hilo.db-wal has commits of it. Nothing was changed.',
   )
   expect(statSync(join(dataDir, 'hilo.db-wal')).size).toBeGreaterThan(0)
+})
+
+test('a file that was emptied is a lost ledger: a new one begins once it is deleted', async () => {
+  const dataDir = newFolder()
+  const file = join(dataDir, 'hilo.db')
+  // As a start leaves it that was cut off at once.
+  writeFileSync(file, '')
+  const open = () => openLedger({ create: true, dataDir })
+  const ledger = await open()
+  await ledger.claim([wish])
+  await ledger.close()
+  truncateSync(file)
+  const lost = /hilo\.db is empty, and was not always.*restore the newest backup.*delete the file/
+  await expect(open()).rejects.toThrow(lost)
+  await expect(openLedger({ dataDir })).rejects.toThrow(lost)
+  expect(await spawnCli(['status', '--data', dataDir])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(lost),
+  })
+  expect(statSync(file).size).toBe(0)
+  rmSync(file)
+  await (await open()).close()
+})
+
+/** A ledger of which one page of a table is damaged. The column is a text of the table. */
+async function damagedLedger(table: string, column: string): Promise<string> {
+  const dataDir = newFolder()
+  const file = join(dataDir, 'hilo.db')
+  const ledger = await openLedger({ create: true, dataDir })
+  for (let i = 0; i < 5; i++)
+    await ledger.claim(
+      Array.from({ length: 100 }, (_, j) => ({ ...wish, collection: `counter-${i * 100 + j}` })),
+    )
+  await ledger.close()
+  const mark = `UPDATE ${table} SET ${column} = 'marked' WHERE collection = 'counter-250'`
+  runIn(dataDir, `${mark}; PRAGMA wal_checkpoint(TRUNCATE)`)
+  const bytes = readFileSync(file)
+  const page = bytes.indexOf('marked') & -4096
+  writeFileSync(file, bytes.fill(0xaa, page, page + 4096))
+  return dataDir
+}
+
+test('a file with a damaged page of its counters is refused at the start', async () => {
+  const dataDir = await damagedLedger('hilo_collections', 'free')
+  await expect(openLedger({ dataDir })).rejects.toThrow(
+    /hilo\.db is damaged.*Nothing.*restore the newest backup/,
+  )
+})
+
+test('a file with a damaged page of its grants has no backup', async () => {
+  const dataDir = await damagedLedger('hilo_grants', 'device')
+  await (await openLedger({ dataDir })).close()
+  expect(() => backUp(dataDir, join(newFolder(), 'backup'))).toThrow('malformed')
 })
 
 test.each(['hilo.db', 'hilo.db-wal'])(

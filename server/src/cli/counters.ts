@@ -40,6 +40,7 @@ import {
   isProven,
   proveCommand,
 } from '../addons/bound/orm/remembered-proof.js'
+import { unnamedProblems } from '../addons/bound/orm/unnamed-columns.js'
 import { nameOfColumn } from '../addons/bound/orm/used-ids.js'
 import { openRaven } from '../addons/bound/raven/cluster.js'
 import { openPool, type PostgresPool } from '../addons/postgres/pool.js'
@@ -94,6 +95,7 @@ export async function check(options: ServeOptions): Promise<string> {
           lines.push(
             `${name}  ${description}: ${next}; ` +
               compared(counter, await isProven(pool.query, schemas.ledger, counter)),
+            ...(await unnamedProblems(pool.query, counter)).map((text) => `${name}  ${text}`),
           )
         else
           problems.push(

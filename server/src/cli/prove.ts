@@ -19,6 +19,8 @@ import {
 import { findCounter } from '../addons/bound/orm/relations.js'
 import { columnsOf, proveCommand, rememberProof } from '../addons/bound/orm/remembered-proof.js'
 import { quoted } from '../addons/bound/orm/sql-text.js'
+import { unnamedProblems } from '../addons/bound/orm/unnamed-columns.js'
+import { nameOfColumn } from '../addons/bound/orm/used-ids.js'
 import { findSchemas } from '../addons/postgres/schemas.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
@@ -38,6 +40,9 @@ export interface Proving {
 }
 
 const EVERY_MS = 200
+
+const SAME_WAY =
+  'If the back end may make ids there in another way, run this again and store records there.'
 
 /** @throws Error that names the ids that were seen instead, or says that none were */
 export async function prove(options: ServeOptions, proving: Proving): Promise<void> {
@@ -59,9 +64,13 @@ export async function prove(options: ServeOptions, proving: Proving): Promise<vo
       )
     await explained(configured, async () => {
       const counter = await findCounter(pool.query, path, configured)
-      await watchUntilProved(pool.query, counter, proving, options.first ?? false)
+      const seen = await watchUntilProved(pool.query, counter, proving, options.first ?? false)
       await rememberProof(pool.query, ledger, counter)
-      proving.say(`Proved: ${descriptionOf(counter)} makes the ids in ${columnsOf(counter)}.`)
+      const unseen = counter.ids.map(nameOfColumn).filter((column) => !seen.has(column))
+      proving.say(
+        `Proved: ${descriptionOf(counter)} makes the ids in ${[...seen].join(', ')}.` +
+          (unseen.length === 0 ? '' : ` No record came in ${unseen.join(', ')}. ${SAME_WAY}`),
+      )
     })
   })
 }
@@ -84,10 +93,11 @@ async function watchUntilProved(
   counter: Counter,
   { seconds, say, everyMs = EVERY_MS }: Proving,
   isFirst: boolean,
-): Promise<void> {
+): Promise<Set<string>> {
   const { blocks, system } = counter
   // With something granted, only ids are compared that the counter has still to give.
   const problems = await shapeProblems(query, counter, isFirst)
+  problems.push(...(await unnamedProblems(query, counter)))
   if (problems.length === 0) problems.push(...(await idProblems(query, counter, 1)))
   if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
   const above = firstOf(blocks, await nextValue(query, counter)) - 2n * blocks.size
@@ -102,6 +112,7 @@ async function watchUntilProved(
       'ledger.',
   )
   let right = 0
+  const columns = new Set<string>()
   for (const end = Date.now() + seconds * 1_000; ; ) {
     await sleep(everyMs)
     const now = await look(query, counter, above)
@@ -110,6 +121,7 @@ async function watchUntilProved(
     if (isQuiet && !isSame(now, judged)) {
       judged = now
       const seen = judge(now)
+      for (const id of seen.fresh) columns.add(now.columns.get(id)!)
       const isNew = seen.right.length > right
       right = seen.right.length
       say(
@@ -117,24 +129,26 @@ async function watchUntilProved(
           (isNew ? `: a block begins as configured (${right} of ${BLOCKS_NEEDED})` : ''),
       )
       if (isContradicted(seen)) throw contradiction(counter, seen)
-      if (isProved(seen)) return
+      if (isProved(seen)) return columns
     }
     if (Date.now() > end) throw tooLate(counter, seconds, right)
   }
 }
 
 async function look(query: Query, { ids, sentinels, ...counter }: Counter, above: bigint) {
-  const found = new Set<bigint>()
+  /** Which column has an id. */
+  const columns = new Map<bigint, string>()
   for (const { table, column } of ids) {
     const id = `t.${quoted(column)}`
     const rows = await query<{ id: string }>(
       `SELECT ${id}::text AS id FROM ${table} AS t WHERE ${id} > $1::bigint ORDER BY ${id}`,
       [String(above)],
     )
-    for (const row of rows) found.add(BigInt(row.id))
+    for (const row of rows) columns.set(BigInt(row.id), nameOfColumn({ table, column }))
   }
-  for (const sentinel of sentinels) found.delete(sentinel)
-  return { ids: [...found], next: await nextValue(query, { ids, sentinels, ...counter }) }
+  for (const sentinel of sentinels) columns.delete(sentinel)
+  const next = await nextValue(query, { ids, sentinels, ...counter })
+  return { ids: [...columns.keys()], next, columns }
 }
 
 const isSame = (a: Look, b: Look): boolean => a.next === b.next && `${a.ids}` === `${b.ids}`
@@ -160,11 +174,11 @@ function contradiction(
     wrong.every(({ value, id }) => firstOf(other.blocks, value) === id),
   )
   const [one, two] = wrong as [(typeof wrong)[0], (typeof wrong)[0]]
-  const distance = (two.id - one.id) / (two.value - one.value)
+  const distance = ((two.id - one.id) * blocks.step) / (two.value - one.value)
   const fit = fitting.map(({ name }) => name).join(', ')
   const hint = fit
     ? `${fit} makes what was made. `
-    : `Two values that follow each other are ${distance * blocks.step} ids apart there. `
+    : `Two values that follow each other are ${distance} ids apart there. `
   return new CounterUnusable(`Not proved: ${jumps.join('; ')}. ${hint}${again}`)
 }
 

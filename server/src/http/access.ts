@@ -18,11 +18,18 @@ import { type Action, type FoundToken, type ScopedToken, tokenFinder } from './t
 
 export interface Access {
   /**
-   * The rights of a request, and the database that its path names.
+   * The rights of a request, and the database that its path names. Called before anything else of
+   * the request is read: who may not ask is told none of its mistakes.
+   * @param actions of the route. What the request says decides which
    * @param authorization the header's value, for a request that can have no header
-   * @throws Refusal without a valid token, where tokens are asked for
+   * @throws Refusal where tokens are asked for, without a valid one for one of these actions
    */
-  callerOf(c: Context, authorization?: string): Caller
+  callerOf(c: Context, actions: readonly Action[], authorization?: string): Caller
+  /**
+   * What a failed request is told: its mistake, unless the application says only now, without
+   * having been told more than the action, that it may not ask.
+   */
+  toldOf(c: Context, failure: unknown): Promise<unknown>
   /** The database of `GET /topology?name=`. */
   topologyOf(c: Context): string
   /** May the metrics be read? */
@@ -87,6 +94,8 @@ export function createAccess(
   gate: Gate,
 ): Access {
   const findToken = tokens && tokenFinder(tokens)
+  /** By request: asks the application, which has not been asked yet. */
+  const unasked = new WeakMap<Request, () => Promise<void>>()
 
   /** Undefined where no tokens are asked for. */
   function tokenOf(headers: Headers): FoundToken | undefined {
@@ -101,21 +110,29 @@ export function createAccess(
     return token
   }
 
+  /** @throws Refusal unless the token may do one of these actions */
+  function requireRight(
+    token: ScopedToken | undefined,
+    database: string | undefined,
+    actions: readonly Action[],
+  ): void {
+    if (token?.databases && !isListed(token.databases, database)) throw notFor(database)
+    if (!actions.some((action) => tokenAllows(token, action)))
+      throw forbidden(
+        'no-right',
+        `Forbidden: this token may not do '${actions[0]}'. Name the action with the token in the ` +
+          "server's configuration.",
+      )
+  }
+
   function allow(
     request: Request,
     token: ScopedToken | undefined,
     database: string | undefined,
     wanted: Omit<Wanted, 'database'>,
   ): Promise<void> | undefined {
-    const { action } = wanted
-    if (token?.databases && !isListed(token.databases, database)) throw notFor(database)
+    requireRight(token, database, [wanted.action])
     if (token?.collections) refuseOthers(token.collections, wanted)
-    if (!tokenAllows(token, action))
-      throw forbidden(
-        'no-right',
-        `Forbidden: this token may not do '${action}'. Name the action with the token in the ` +
-          "server's configuration.",
-      )
     return authorize && askApplication(authorize, request, { ...wanted, database })
   }
 
@@ -126,19 +143,6 @@ export function createAccess(
     // The application's answer may still allow the others.
     // guard: H26 documents and seeds need a right of their own
     return authorize !== undefined || !ONLY_BY_NAME.includes(action)
-  }
-
-  /** @param missingStatus RavenDB answers 503 on `/topology` and 500 elsewhere */
-  function checkDatabase(name: string, missingStatus: 500 | 503): string {
-    const { error } = databaseName.safeParse(name)
-    if (error) throw databaseMissing(name, missingStatus, sentence(error.issues[0]!.message))
-    if (Array.isArray(databases) && !isListed(databases, name))
-      throw databaseMissing(
-        name,
-        missingStatus,
-        'This server has a list of its databases: add it there, or correct the name.',
-      )
-    return name
   }
 
   /** Without tokens, all clients of a database are one. */
@@ -156,16 +160,22 @@ export function createAccess(
   }
 
   return {
-    callerOf(c, authorization) {
+    callerOf(c, actions, authorization) {
       const request = withAuthorization(c.env.request, authorization)
       const token = tokenOf(request.headers)
-      const database = checkDatabase(c.req.param('database')!, 500)
+      const database = c.req.param('database')!
+      // guard: H26 who may not ask is told no mistake
+      requireRight(token, database, actions)
+      const wanted = { action: actions[0]!, database, count: 0 }
+      if (authorize) unasked.set(c.env.request, () => askApplication(authorize, request, wanted))
+      requireDatabase(databases, database, 500)
       return {
         database,
         name: token?.name,
         devices: token?.devices ?? 1,
         refund: (cost) => token && budgets.refund(token, cost),
         async admit({ wanted, cost = {}, units = 1, lane = '', isShared = false }, work) {
+          unasked.delete(c.env.request)
           for (const each of wanted) await allow(request, token, database, each)
           const enter = <T>(isShared: boolean, work: () => Promise<T>) =>
             gate.enter(
@@ -186,15 +196,44 @@ export function createAccess(
         },
       }
     },
+    async toldOf(c, failure) {
+      try {
+        // guard: H26 whom the application refuses is told no mistake
+        await unasked.get(c.env.request)?.()
+        return failure
+      } catch (refusal) {
+        return refusal
+      }
+    },
     topologyOf(c) {
       const token = tokenOf(c.req.raw.headers)
-      const name = checkDatabase(new Parameters(c.req.url).single('name'), 503)
+      const name = new Parameters(c.req.url).single('name')
       if (token?.databases && !isListed(token.databases, name)) throw notFor(name)
+      requireDatabase(databases, name, 503)
       return name
     },
     allowStatus: async (c) =>
       allow(c.env.request, tokenOf(c.req.raw.headers), undefined, { action: 'status', count: 0 }),
   }
+}
+
+/**
+ * @param status RavenDB answers 503 on `/topology` and 500 elsewhere
+ * @throws Refusal where there is no database of that name, and none can come to be
+ */
+export function requireDatabase(
+  databases: CheckedOptions['databases'],
+  name: string,
+  status: 404 | 500 | 503,
+): void {
+  const { error } = databaseName.safeParse(name)
+  if (error) throw databaseMissing(name, status, sentence(error.issues[0]!.message))
+  if (Array.isArray(databases) && !isListed(databases, name))
+    throw databaseMissing(
+      name,
+      status,
+      'This server has a list of its databases: add it there, or correct the name.',
+    )
 }
 
 /** Of the event loop. */

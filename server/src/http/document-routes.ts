@@ -47,7 +47,7 @@ export function documentRoutes(options: CheckedOptions, access: Access, costs: C
   const { read, write } = documentsOf(options, costs)
   return new Hono()
     .get('/docs', async (c) => {
-      const caller = access.callerOf(c)
+      const caller = access.callerOf(c, ['document-read'])
       const query = new Parameters(c.req.url)
       const isMetadataOnly = query.flag('metadataOnly', 'bool val')
       const ids = query.all('id')
@@ -70,7 +70,7 @@ export function documentRoutes(options: CheckedOptions, access: Access, costs: C
       return answer({ Results: results, Includes: {} }, 200, { ETag: `"${etag}"` })
     })
     .put('/docs', async (c) => {
-      const caller = access.callerOf(c)
+      const caller = access.callerOf(c, ['document-write'])
       const id = new Parameters(c.req.url).single('id')
       const { data } = hiloDocument.safeParse(await readJson(c))
       if (!data)
@@ -86,14 +86,14 @@ export function documentRoutes(options: CheckedOptions, access: Access, costs: C
       return answer({ Id: id, ChangeVector: vector }, 201)
     })
     .delete('/docs', async (c) => {
-      const caller = access.callerOf(c)
+      const caller = access.callerOf(c, ['document-write'])
       const id = new Parameters(c.req.url).single('id')
       const expected = c.req.header('If-Match')
       await write(caller, [{ id, kind: 'Delete', max: 0, expected }])
       return answerNothing(204)
     })
     .post('/bulk_docs', async (c) => {
-      const caller = access.callerOf(c)
+      const caller = access.callerOf(c, ['document-write'])
       const { data } = bulkBody.safeParse(await readJson(c))
       if (!data || data.Commands.length > limits.batch)
         throw badRequest(

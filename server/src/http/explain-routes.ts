@@ -13,7 +13,7 @@ import { withTimes } from './series-bodies.js'
 
 export function explainRoutes({ ledger }: CheckedOptions, access: Access): Hono {
   return new Hono().get('/hilo/explain', async (c) => {
-    const { database, admit } = access.callerOf(c)
+    const { database, admit } = access.callerOf(c, ['explain'])
     const query = new Parameters(c.req.url)
     const collection = query.single('tag')
     checkTag(collection, DEFAULT_SEPARATOR)

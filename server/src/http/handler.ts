@@ -109,7 +109,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
     metrics.refused(refusal)
     return answer(refusalBody(refusal, pathOf(url)), refusal.status, refusal.headers)
   }
-  app.onError((error, c) => failed(error, c.req.url))
+  app.onError(async (error, c) => failed(await access.toldOf(c, error), c.req.url))
   return async (request) => {
     try {
       // `authorize` is given the request that came. `bodyLimit` replaces a request whose body tells

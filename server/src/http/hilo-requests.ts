@@ -47,7 +47,7 @@ export interface NextQuery extends WantedRange {
 }
 
 /** `[last + 1, end]` comes back, under the grant's token or as RavenDB's clients return it. */
-interface ReturnedRange {
+export interface ReturnedRange {
   collection: string
   end: number
   last: number
@@ -104,26 +104,17 @@ function checkCount(count: number, maxCount: number): number {
   return count
 }
 
-export function readReturnQuery(query: Parameters): GivenRanges {
+export function readReturnQuery(query: Parameters): ReturnedRange[] {
   const collection = query.single('tag')
   for (const name of ['end', 'last']) query.mandatory(name)
   checkTag(collection, DEFAULT_SEPARATOR)
   const [token] = query.all('token')
-  return {
-    ranges: [{ collection, end: query.number('end'), last: query.number('last'), token }],
-  }
+  return [{ collection, end: query.number('end'), last: query.number('last'), token }]
 }
 
 interface RangeWithTokens extends WantedRange {
   shown: readonly ShownGrant[]
   ledgers: LedgerNames | undefined
-}
-
-/** Ranges that come back in one request. */
-export interface GivenRanges {
-  ranges: ReturnedRange[]
-  /** Stands for the header, which a page that closes cannot send to another origin. */
-  authorization?: string | undefined
 }
 
 const tag = z.string().regex(/\S/)
@@ -212,8 +203,12 @@ function refuseRepeated(collections: readonly string[]): void {
     )
 }
 
+/** Stands for the header, which a page that closes cannot send to another origin. */
+export const authorizationIn = (body: unknown): string | undefined =>
+  z.object({ authorization }).safeParse(body).data?.authorization
+
 /** @throws Refusal */
-export function readReturnBody(body: unknown): GivenRanges {
+export function readReturnBody(body: unknown): ReturnedRange[] {
   const many = returnManyBody.safeParse(body).data
   const one = returnBody.safeParse(body).data
   const returns = many?.returns ?? (one && [one])
@@ -222,11 +217,10 @@ export function readReturnBody(body: unknown): GivenRanges {
       'A give-back is JSON {"tag": "orders", "end": 32, "last": 16, "token": "…"}, or ' +
         `{"returns": […]} with 1 to ${LIMITS.tokens} of them. Nothing came back.`,
     )
-  const ranges = returns.map(({ tag, end, last, token }) => {
+  return returns.map(({ tag, end, last, token }) => {
     checkTag(tag, DEFAULT_SEPARATOR)
     return { collection: tag, end, last, token }
   })
-  return { ranges, authorization: (many ?? one)?.authorization }
 }
 
 /** @throws Refusal */

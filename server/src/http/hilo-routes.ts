@@ -22,7 +22,8 @@ import type { Access, Caller } from './access.js'
 import { type Costs, type Price, sumOf, type Turn } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
 import {
-  type GivenRanges,
+  authorizationIn,
+  type ReturnedRange,
   readCheckInBody,
   readClaimBody,
   readNextQuery,
@@ -53,8 +54,13 @@ export function hiloRoutes(
   }
 
   /** A give-back that shows its grant token needs the right to claim, and no other. */
-  async function giveBack(c: Context, { ranges, authorization }: GivenRanges): Promise<Response> {
-    const { database, admit } = access.callerOf(c, authorization)
+  async function giveBack(
+    c: Context,
+    read: () => readonly ReturnedRange[],
+    authorization?: string,
+  ): Promise<Response> {
+    const { database, admit } = access.callerOf(c, ['claim', 'give-back'], authorization)
+    const ranges = read()
     const returns = ranges.map((range) => ({ database, ...range, at: Date.now() }))
     // guard: H26 a give-back needs what a claim needs
     const wanted = returns.map(({ token, collection: tag }) => {
@@ -78,7 +84,7 @@ export function hiloRoutes(
   const routes = new Hono()
   routes.get('/hilo/next', async (c) => {
     const at = Date.now()
-    const caller = access.callerOf(c)
+    const caller = access.callerOf(c, ['claim'])
     const { database, name: by } = caller
     const query = readNextQuery(new Parameters(c.req.url), at, limits.count)
     // Each field by its name: to copy objects field by field takes more than to read the query.
@@ -90,7 +96,7 @@ export function hiloRoutes(
   })
   routes.post('/hilo/next', async (c) => {
     const at = Date.now()
-    const caller = access.callerOf(c)
+    const caller = access.callerOf(c, ['claim'])
     const { database, name: by } = caller
     const { id, device, ranges } = readClaimBody(await readJson(c), limits.count)
     const claims = ranges.map(({ collection, count, lastMax, shown, ledgers }): ClaimRequest => {
@@ -118,17 +124,17 @@ export function hiloRoutes(
     const isNew = outcomes.some((outcome) => 'grant' in outcome && !outcome.isRepeat)
     return answer({ collections } satisfies NextManyAnswer, isNew ? 201 : 200)
   })
-  routes.put('/hilo/return', (c) => giveBack(c, readReturnQuery(new Parameters(c.req.url))))
+  const fromQuery = (c: Context) => () => readReturnQuery(new Parameters(c.req.url))
+  routes.put('/hilo/return', (c) => giveBack(c, fromQuery(c)))
   routes.post('/hilo/return', async (c) => {
     // The body may have any type: a page that closes sends plain text, which needs no preflight.
     const text = await readText(c)
-    return giveBack(
-      c,
-      text === '' ? readReturnQuery(new Parameters(c.req.url)) : readReturnBody(parseJson(text)),
-    )
+    if (text === '') return giveBack(c, fromQuery(c))
+    const body = parseJson(text)
+    return giveBack(c, () => readReturnBody(body), authorizationIn(body))
   })
   routes.post('/hilo/checkin', async (c) => {
-    const { database, admit } = access.callerOf(c)
+    const { database, admit } = access.callerOf(c, ['check-in'])
     const { id, grants, spent, ledgers } = readCheckInBody(await readJson(c))
     const checkIn = { database, id, at: Date.now(), grants, spent, ledgers, serverTag }
     const rows = grants.length + spent.length

@@ -53,8 +53,8 @@ export function identityRoutes(
 
   return new Hono()
     .post('/identity/next', async (c) => {
+      const caller = access.callerOf(c, ['identity'])
       const { name, id } = readIdentityQuery(new Parameters(c.req.url))
-      const caller = access.callerOf(c)
       const { database } = caller
       const claim: IdentityClaim = { database, name, id, at: Date.now() }
       const wanted = [{ action: 'identity', tag: name, count: 1 } as const]
@@ -64,8 +64,8 @@ export function identityRoutes(
       return answer({ NewIdentityValue: numberOf(outcome, { database, name }) })
     })
     .post('/identity/seed', async (c) => {
+      const caller = access.callerOf(c, ['seed'])
       const { name, value, isForced } = readSeedQuery(new Parameters(c.req.url))
-      const caller = access.callerOf(c)
       const { database } = caller
       const wanted = [{ action: 'seed', tag: name, count: 0 } as const]
       const seed = { database, name, value, isForced }

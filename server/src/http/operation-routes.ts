@@ -4,8 +4,8 @@
  * address that they asked.
  */
 import { Hono } from 'hono'
-import type { Access } from './access.js'
-import { answer, answerText } from './messages.js'
+import { type Access, requireDatabase } from './access.js'
+import { answer, answerText, Parameters } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { CheckedOptions } from './options.js'
 import type { OtherLedgers } from './other-ledgers.js'
@@ -53,7 +53,10 @@ function seldom<T>(ask: () => Promise<T>): () => Promise<T> {
 }
 
 /** Open to everybody, under any name: a load balancer has no token, and asks by address. */
-export function openRoutes({ ledger, isReady }: CheckedOptions, others: OtherLedgers): Hono {
+export function openRoutes(
+  { ledger, isReady, databases }: CheckedOptions,
+  others: OtherLedgers,
+): Hono {
   const ask = seldom(async (): Promise<Found> => {
     await ledger.ping()
     return { stopped: await ledger.restored(), ledger: await ledger.readName() }
@@ -62,8 +65,10 @@ export function openRoutes({ ledger, isReady }: CheckedOptions, others: OtherLed
     .get('/', () => answerText(ABOUT, 'text/plain; charset=UTF-8'))
     .get('/healthz', async (c) => {
       if (!isReady()) throw tryLater('stopping', 'This server is about to stop.', RETRY_SECONDS)
+      const query = new Parameters(c.req.url)
+      const name = query.all('database').length > 0 && query.single('database').toLowerCase()
+      if (name && name !== EVERY) requireDatabase(databases, name, 404)
       const { stopped, ledger } = await ask()
-      const name = c.req.query('database')?.toLowerCase()
       const wanted = name === EVERY ? stopped : stopped.filter((database) => database === name)
       if (wanted.length > 0) throw restored(wanted)
       return answer({ status: 'ok', ledger, stopped, others: others.heard() })

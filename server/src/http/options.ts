@@ -147,8 +147,19 @@ export const host = z
     'a host is a name or an address, as in ids.example.com or localhost:8080',
   )
 
+export const databaseList = z.array(databaseName).superRefine((names, context) => {
+  const lower = names.map((name) => name.toLowerCase())
+  for (const [i, name] of names.entries())
+    if (lower.indexOf(lower[i]!) < i)
+      context.addIssue({
+        code: 'custom',
+        path: [i],
+        message: `is '${name}', which is listed already: case makes no difference. Remove it`,
+      })
+})
+
 export const databases = z.union(
-  [z.array(databaseName).min(1, 'is empty: list the databases, or say "any"'), z.literal('any')],
+  [databaseList.min(1, 'is empty: list the databases, or say "any"'), z.literal('any')],
   'has to be a list of names, or "any"',
 )
 

@@ -198,7 +198,7 @@ const ofAnotherLedger = ({ held, name, serverTag, above }: OtherLedger): Refusal
  * As RavenDB says it, 503 on `/topology` and 500 elsewhere.
  * @param reason in a sentence of ours
  */
-export const databaseMissing = (database: string, status: 500 | 503, reason: string) =>
+export const databaseMissing = (database: string, status: 404 | 500 | 503, reason: string) =>
   status === 503
     ? new Refusal('no-database', status, 'Error', `Database ${database} wasn't found. ${reason}`, {
         'Database-Missing': encodeURIComponent(database),

@@ -113,7 +113,7 @@ export function seriesRoutes(
 ): Hono {
   return new Hono()
     .get('/hilo/series', async (c) => {
-      const { database, admit } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c, ['series-list'])
       const asked = { database, ...readListQuery(new Parameters(c.req.url)) }
       const wanted = [{ action: 'series-list', count: 0 } as const]
       const { series, next } = await admit({ wanted }, () => ledger.seriesPage(asked))
@@ -123,7 +123,7 @@ export function seriesRoutes(
       } satisfies SeriesList)
     })
     .post('/hilo/series', async (c) => {
-      const { database, name: by, devices, admit, refund } = access.callerOf(c)
+      const { database, name: by, devices, admit, refund } = access.callerOf(c, ['series'])
       const {
         claim,
         collection,
@@ -168,7 +168,7 @@ export function seriesRoutes(
       return answer(granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {
-      const { database, admit } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c, ['series'])
       const told = await read(c, checkInBody, CHECK_IN_FORM)
       const wanted = [{ action: 'series', count: 0 } as const]
       const rows = 1 + (told.periods?.length ?? 0) + (told.closings?.length ?? 0)
@@ -186,7 +186,7 @@ export function seriesRoutes(
       return answer(resultBody(result, told.ledger))
     })
     .post('/hilo/series/close', async (c) => {
-      const { database, admit } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c, ['series-close'])
       const { collection, series: letter, by, reason } = await read(c, closeBody, CLOSE_FORM)
       const wanted = [{ action: 'series-close', tag: collection, count: 0 } as const]
       const at = Date.now()
@@ -197,7 +197,7 @@ export function seriesRoutes(
       return answer(listed(closed) satisfies ListedSeries)
     })
     .post('/hilo/series/hand-over', async (c) => {
-      const { database, admit } = access.callerOf(c)
+      const { database, admit } = access.callerOf(c, ['series-hand-over'])
       const { series: letter, ...given } = await read(c, handOverBody, HAND_OVER_FORM)
       const { collection } = given
       const wanted = [{ action: 'series-hand-over', tag: collection, count: 0 } as const]

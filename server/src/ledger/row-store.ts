@@ -64,7 +64,7 @@ export interface RowStore {
   countOpenSeries(database: string, by: string): Promise<number>
   /** Databases for which something holds, by name. */
   readDatabases(): Promise<ReadonlyMap<string, DatabaseRow>>
-  /** How many collections and identities each database has. */
+  /** Of all collections and identities, also of those that were dropped. */
   readNames(): Promise<Names>
   /** Numbers of all collections that are free. */
   countFree(): Promise<number>

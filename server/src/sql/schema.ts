@@ -7,7 +7,8 @@ import { LedgerMissing } from '../ledger/errors.js'
 import { type Secrets, secretsOf } from '../ledger/grant-token.js'
 import { newLedgerName } from '../ledger/name.js'
 import { NAME, putSetting } from './meta.js'
-import { LEDGER_TABLES, versionIn } from './shape.js'
+import { LEDGER_TABLES, refuseChanged, versionIn } from './shape.js'
+import { tablesIn } from './sqlite-shape.js'
 import { type Run, SQLITE, statement } from './statements.js'
 import { creationOf, META, type Naming, TABLES } from './tables.js'
 
@@ -159,15 +160,9 @@ const readSetting = (run: Run, key: string): string | undefined =>
 /**
  * Brings a ledger in SQLite up to date, in the caller's transaction.
  * @param place for people
- * @param check looks at the tables before anything is written to them
  * @returns the secrets that sign its grant tokens, and its name
  */
-export function upgradeSqlite(
-  run: Run,
-  place: string,
-  opening: Opening,
-  check: (run: Run) => void = () => {},
-): Identity {
+export function upgradeSqlite(run: Run, place: string, opening: Opening): Identity {
   const { create, schema = SCHEMA } = opening
   const found = readVersion(run)
   refuseMissing(found, place, create)
@@ -175,7 +170,7 @@ export function upgradeSqlite(
   run(statement(metaTable(SQLITE.schema)))
   if (isOlder(version, schema))
     for (const step of stepsFrom(version, SQLITE, schema)) run(statement(step))
-  check(run)
+  refuseChanged(tablesIn(run))
   run(statement(PUT_SETTING, 'version', String(versionOf(schema))))
   const secrets = secretsIn(version, readSetting(run, 'secret'), opening)
   run(statement(PUT_SETTING, 'secret', secrets.kept))

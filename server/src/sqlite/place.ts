@@ -4,6 +4,7 @@
  */
 import {
   accessSync,
+  type BigIntStats,
   closeSync,
   constants,
   existsSync,
@@ -18,11 +19,11 @@ import { SQLITE_FILE } from '../sql/schema.js'
 import type { FileHeader } from './file-header.js'
 
 /**
- * @throws Error where SQLite would begin a new file, and remove the log of the lost one; or where a
- * pipe or a device stands in its place, which would keep a start waiting for ever
+ * @throws Error where SQLite would begin a new file in the place of a lost one, and remove its log;
+ * or where a pipe or a device stands there, which would keep a start waiting for ever
  */
 export function refuseLost(folder: string): void {
-  const found = statSync(join(folder, SQLITE_FILE), { throwIfNoEntry: false })
+  const found = statSync(join(folder, SQLITE_FILE), { bigint: true, throwIfNoEntry: false })
   if (found && !found.isFile() && !found.isDirectory())
     throw new Error(
       `${join(folder, SQLITE_FILE)} is no file, but a pipe or a device. Nothing was changed. Put ` +
@@ -37,7 +38,20 @@ export function refuseLost(folder: string): void {
       `${join(folder, SQLITE_FILE)} is empty or missing, but ${SQLITE_FILE}-wal has commits of ` +
         `it. Nothing was changed. Put the file back. If it is lost, move the -wal away, ${RESTORE}`,
     )
+  // guard: H20 a file that was emptied is not begun anew
+  if (found?.size === 0n && wasWritten(found))
+    throw new Error(
+      `${join(folder, SQLITE_FILE)} is empty, and was not always: a ledger is lost. Nothing was ` +
+        `changed. To go on with it, ${RESTORE} If none was ever there, delete the file.`,
+    )
 }
+
+/**
+ * Since it was made: a start that is cut off, or that another process is in, leaves an empty file
+ * as it was made. A file system that does not know when that was tells 0, or the last change.
+ */
+const wasWritten = ({ birthtimeNs, mtimeNs }: BigIntStats) =>
+  birthtimeNs > 0n && mtimeNs !== birthtimeNs
 
 /**
  * SQLite would write the log into the file, and neither would be a ledger any more.

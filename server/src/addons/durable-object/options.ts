@@ -1,11 +1,10 @@
 /** The options of `createHiloWorker`. */
 import { z } from 'zod'
-import type { HandlerLimits, HandlerOptions } from '../../http/options.js'
+import { databaseList, type HandlerLimits, type HandlerOptions } from '../../http/options.js'
 import type { LedgerLimits } from '../../ledger/ledger.js'
 import {
   type Checks,
   checked,
-  databaseName,
   ledgerLimits,
   type Optional,
   parted,
@@ -38,7 +37,7 @@ export interface HiloWorkerOptions
 type Own = Omit<HiloWorkerOptions, Exclude<keyof HandlerOptions, 'databases'>>
 
 const own = z.object({
-  databases: z.array(databaseName).min(1, 'is empty: list the databases, as in ["Shop"]'),
+  databases: databaseList.min(1, 'is empty: list the databases, as in ["Shop"]'),
   create: z.boolean().default(false),
   operatorToken: z.string().min(16, 'has to have at least 16 characters').optional(),
   horizon: horizon.default(DEFAULT_HORIZON_DAYS),

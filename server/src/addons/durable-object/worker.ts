@@ -5,7 +5,7 @@
  */
 import { createHandler, type Handler } from '../../http/handler.js'
 import { answer } from '../../http/messages.js'
-import { databaseIn } from '../../http/paths.js'
+import { databaseIn, routeOf } from '../../http/paths.js'
 import {
   databaseMissing,
   pathOf,
@@ -84,7 +84,8 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
       if (!object) throw databaseMissing(operator.database, 500, 'This server lists others.')
       return operator.run(object)
     }
-    if (new URL(request.url).pathname === '/healthz') return health(request.url)
+    if (routeOf(request) === '/healthz' && /^(GET|HEAD)$/.test(request.method))
+      return health(request.url)
     const name = databaseIn(request)
     const object = name === undefined ? undefined : objectOf(name)
     return object ? object.fetch(request) : own(request)

@@ -84,7 +84,12 @@ export function connectionTo(
 ): SqlConnection {
   async function answersTo(query: Query, asks: readonly CounterAsk[] = []) {
     const answers = new Map<string, CounterAnswer>()
-    for (const ask of asks) answers.set(keyText(ask), await counters.answer(query, ask))
+    for (const ask of asks)
+      try {
+        answers.set(keyText(ask), await counters.answer(query, ask))
+      } catch (error) {
+        throw withRaised(error as Error, asks, answers)
+      }
     return answers
   }
 
@@ -121,4 +126,21 @@ export function connectionTo(
         .catch(failed),
     close: () => pool.close(),
   }
+}
+
+/** Of counters that are raised together, one cannot be: its error says which ones were. */
+function withRaised(
+  error: Error,
+  asks: readonly CounterAsk[],
+  answers: ReadonlyMap<string, CounterAnswer>,
+): Error {
+  const raised = asks
+    .filter((ask) => ask.raiseBy !== undefined && answers.has(keyText(ask)))
+    .map(({ collection }) => collection)
+  if (raised.length > 0)
+    error.message +=
+      ` The counters of these went up before: ${raised.join(', ')}. ` +
+      'A sequence does not come down again, so that is a gap. No floor was raised. Run it again ' +
+      'once this is mended.'
+  return error
 }

@@ -6,6 +6,7 @@ import type { Grant, Ledger } from '../../../src/ledger/ledger.js'
 import { ledgerLimits } from '../../../src/ledger/options.js'
 import { editing } from '../../ledger-bench.js'
 import { describeLedger } from '../../ledger-contract.js'
+import { OF_SQLITE } from '../../table-changes.js'
 import type { LedgerCall } from './ledger-worker.js'
 import { startWorkerd, type Workerd } from './workerd.js'
 import { hasWorkerd, unlessWorkerd } from './workerd-program.js'
@@ -32,6 +33,13 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
       edit: (...row) => call({ name, ledger: 0, method: 'sql', args: [editing(...row)] }),
       secret: async () => (await call({ name, ledger: 0, method: 'secret', args: [] })).value,
     }
+  })
+
+  test.each(OF_SQLITE)('a start on changed tables is refused: %s', async (done, says) => {
+    const open = { name: randomUUID(), ledger: 0, method: 'open', args: [ledgerLimits.parse({})] }
+    await call(open)
+    await call({ ...open, method: 'sql', args: [done] })
+    await expect(call(open)).rejects.toThrow(says)
   })
 
   /** A new ledger, and what its requests cost. */

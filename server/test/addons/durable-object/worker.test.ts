@@ -65,6 +65,12 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
       stopped: [],
       others: { shop: ['otherotherother2'] },
     })
+    const statusOf = async (path: string, method = 'GET') =>
+      (await fetch(`${url}/${path}`, { method })).status
+    expect(await statusOf('%68ealthz')).toBe(200)
+    expect(await statusOf('healthz', 'POST')).toBe(400)
+    expect(await statusOf('healthz?database=Depot')).toBe(200)
+    expect(await statusOf('healthz?database=Depto')).toBe(404)
     const { Ledger } = await (await claim(url, 'Shop', `tag=lines&claim=${ID}`)).json()
     expect(health.ledgers.shop).toBe(Ledger)
     expect(health.ledgers.depot).not.toBe(Ledger)

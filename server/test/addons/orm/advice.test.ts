@@ -151,3 +151,30 @@ test('each advice to a role with no rights leads on, to a server that grants', a
   const wish = { ...KEY, id: newId(), count: 10, lastMax: 0, serverTag: 'A', at: 0 }
   expect(grantOf((await ledger.claim([wish]))[0]!)).toMatchObject({ low: 13, high: 22 })
 })
+
+test.each([
+  'INCREMENT 2',
+  'CYCLE',
+  'CACHE 20',
+  'AS smallint',
+  'MAXVALUE 100',
+  'MINVALUE -5 START -5',
+  'MINVALUE -5 MAXVALUE 100 INCREMENT -2 START 10 CYCLE CACHE 2',
+])('a plain sequence with %s: each advice leads on, to a server that grants', async (kind) => {
+  const { options, claim, sql } = await shop(
+    { strategy: 'sequence', sequence: 'seq', maxId: 'int4', ids: 'orders.id', proved: false },
+    `CREATE SEQUENCE seq ${kind}; ${ORDERS}`,
+  )
+  const advised: string[] = []
+  for (;;) {
+    const said = await check(options).catch((error: Error) => error)
+    if (!(said instanceof Error)) break
+    const [statement] = /ALTER SEQUENCE [^;]+?(?=[;.](\s|$))/.exec(said.message) ?? []
+    if (statement) await sql(statement)
+    else await adopt(options, { ...KEY, isApplied: true })
+    advised.push(statement ?? 'adopt')
+    expect(new Set(advised).size).toBe(advised.length)
+  }
+  expect(advised.at(-1)).toBe('adopt')
+  expect(await claim(false)).toMatchObject({ low: 13, high: 22 })
+})

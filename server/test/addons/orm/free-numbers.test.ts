@@ -74,6 +74,19 @@ describe('numbers that the table has', () => {
     expect(told.map((each) => each.slice(0, 60))).toHaveLength(2)
   })
 
+  test('in many numbers of a plain sequence: each run of them is told once', async () => {
+    const { take, sql, told } = await open(
+      { strategy: 'sequence', sequence: 'one', maxId: 'int8', ids: 'orders.id', proved: false },
+      'CREATE SEQUENCE one;',
+    )
+    await sql('INSERT INTO orders SELECT generate_series(1, 9); INSERT INTO orders VALUES (12)')
+    expect(span(await take(20))).toEqual([13, 30])
+    expect(told.map((caution) => caution.slice(0, 75))).toEqual([
+      'shop/orders: public.orders.id has 1 already, so 1 to 9 were passed over. Th',
+      'shop/orders: public.orders.id has 12 already, so 12 to 12 were passed over.',
+    ])
+  })
+
   test('that came back meanwhile', async () => {
     const { take, ledger, sql } = await open()
     const { token } = await take(10)

@@ -98,6 +98,11 @@ describe('a column that cannot say which ids are in use is refused', () => {
       'public.orders.id is smallint and ends at 32767, before maxId 2147483647: no record could ' +
         'be stored with an id above. Set maxId to 32767',
     ],
+    [
+      'of so many digits',
+      'CREATE TABLE orders (id numeric(5) PRIMARY KEY)',
+      'public.orders.id is numeric and ends at 99999, before maxId 2147483647',
+    ],
     ['without an index', 'CREATE TABLE orders (id bigint)', UNINDEXED],
     [
       'with an index of some rows',

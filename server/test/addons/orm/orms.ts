@@ -129,6 +129,15 @@ async function martenNextHi(client: pg.Client): Promise<number> {
 
 export const ORMS: Orm[] = [
   {
+    title: 'a plain sequence',
+    settings: { strategy: 'sequence', ...onSequence },
+    schema: 'CREATE SEQUENCE order_seq',
+    newTaker: (client) => async () => {
+      const value = await nextval(client)
+      return [value, value]
+    },
+  },
+  {
     title: 'efcore',
     settings: {
       strategy: 'efcore',

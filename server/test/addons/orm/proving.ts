@@ -2,6 +2,9 @@
 import { prove } from '../../../src/cli/prove.js'
 import type { ServeOptions } from '../../../src/index.js'
 
+/** It watches, or shows the id of the record before. */
+const ASKS = /^(Watching|\d)/
+
 /**
  * Resolves with the lines for the terminal.
  * @param storeOne stores one record more
@@ -13,6 +16,8 @@ export async function proveBeside(
   name?: string,
 ): Promise<string[]> {
   const lines: string[] = []
+  let asked = 0
+  let isStoring = false
   let wake = () => {}
   let isOver = false
   const proving = prove(options, {
@@ -21,6 +26,8 @@ export async function proveBeside(
     everyMs: 1,
     say(line) {
       lines.push(line)
+      // While a record is stored, its value comes before its id.
+      if (ASKS.test(line) || !isStoring) asked++
       wake()
     },
   }).finally(() => {
@@ -28,10 +35,12 @@ export async function proveBeside(
     wake()
   })
   proving.catch(() => {})
-  for (let heard = 0; !isOver; )
-    if (lines.length > heard) {
-      heard = lines.length
+  for (let stored = 0; !isOver; )
+    if (asked > stored) {
+      stored++
+      isStoring = true
       await storeOne()
+      isStoring = false
     } else await new Promise<void>((resolve) => (wake = resolve))
   await proving
   return lines

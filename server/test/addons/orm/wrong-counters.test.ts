@@ -53,7 +53,7 @@ const ANYWAY: Wrong[] = [
   ['a fraction', MARTEN, marten('numeric', '5.5'), 'is 5.5, and a counter is a whole number'],
   ['a price', MARTEN, marten('numeric(12,2)', '5'), 'is 5.00, and a counter is a whole number'],
   ['no number', MARTEN, marten('numeric', "'NaN'"), 'is NaN, and a counter is a whole number'],
-  ['three digits', MARTEN, marten('numeric(3)', '5'), 'hi_value is numeric and ends at 1000'],
+  ['three digits', MARTEN, marten('numeric(3)', '5'), 'hi_value is numeric and ends at 999,'],
   ['a counter below 0', MARTEN, marten('bigint', '-70'), 'gives -69 next, and no id is below 1'],
   [
     'a sequence below 0',

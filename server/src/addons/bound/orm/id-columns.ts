@@ -9,13 +9,25 @@ import { wrongText } from './sequence-checks.js'
 import { quoted } from './sql-text.js'
 import { nameOfColumn } from './used-ids.js'
 
-/** The highest number that a column can store. A numeric can store any. */
+/** By its type, the highest number that a column can store. */
 export const TYPE_MAX: Readonly<Record<string, bigint>> = {
   smallint: 32_767n,
   integer: 2_147_483_647n,
   bigint: 2n ** 63n - 1n,
 }
 const WHOLE_NUMBERS = [...Object.keys(TYPE_MAX), 'numeric']
+
+/**
+ * The highest number that a column can store. Undefined: any.
+ * @param digits before the point, of a numeric with a width
+ */
+export const endOf = (type: string, digits: number | null): bigint | undefined =>
+  digits === null ? TYPE_MAX[type] : 10n ** BigInt(digits) - 1n
+
+/** As SQL over `pg_attribute`: its `digits`. */
+export const DIGITS = `CASE WHEN a.atttypid = 'pg_catalog.numeric'::pg_catalog.regtype
+  AND a.atttypmod > 0 THEN ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 65535) END`
+
 /** Tables, their partitioned parents, and tables elsewhere. */
 const TABLES = ['r', 'p', 'f']
 
@@ -23,6 +35,7 @@ interface Facts {
   kind: string
   /** Of a domain: what it is based on. Null: there is no such column. */
   type: string | null
+  digits: number | null
   /** Of a partition: the table that has all of them. */
   whole: Relation | null
   /** The table itself, or one that inherits from it: it has no index that finds an id. */
@@ -37,8 +50,8 @@ export async function columnProblems(query: Query, { ids, maxId }: Counter): Pro
     const wrong = unreadable(column, facts)
     problems.push(...wrong)
     if (wrong.length > 0) continue
-    const { type, unindexed } = facts!
-    const end = TYPE_MAX[type!]
+    const { type, digits, unindexed } = facts!
+    const end = endOf(type!, digits)
     if (end !== undefined && end < maxId)
       problems.push(
         `${nameOfColumn(column)} is ${type} and ends at ${end}, before maxId ${maxId}: no record ` +
@@ -100,7 +113,7 @@ const factsOf = (query: Query, { table, column }: IdColumn<Relation>): Promise<F
      )
      SELECT c.relkind AS kind,
        pg_catalog.format_type(CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END, NULL)
-         AS type,
+         AS type, ${DIGITS} AS digits,
        CASE WHEN c.relispartition
          THEN (SELECT name FROM named WHERE id = pg_catalog.pg_partition_root(c.oid)) END AS whole,
        (SELECT name FROM tree JOIN named USING (id)

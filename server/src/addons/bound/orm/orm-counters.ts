@@ -33,7 +33,8 @@ import { findCounter, findRelation, shapeOf } from './relations.js'
 import { isProven, proveCommand, unprovenProblems } from './remembered-proof.js'
 import { STRATEGIES } from './strategies.js'
 import { takeBlocks } from './take-blocks.js'
-import { type UsedRange, usedOf } from './used-ids.js'
+import { unnamedProblems } from './unnamed-columns.js'
+import { joined, type UsedRange, usedOf } from './used-ids.js'
 
 /**
  * Other takers of some counters give up when they lose too many races. There, takes that follow
@@ -123,7 +124,7 @@ function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: Tell): 
       await refuseUnproven(query, binding)
       const count = paced(binding, Math.ceil(wanted / Number(binding.blocks.size)))
       const taken = await explained(binding, () => takeBlocks(query, binding, count, wanted, above))
-      for (const range of taken.used) tell(usedText(binding, range, 'were passed over'))
+      for (const range of joined(taken.used)) tell(usedText(binding, range, 'were passed over'))
       return { fresh: taken.fresh, used, isAtEnd }
     },
   }
@@ -364,8 +365,11 @@ export async function startBindings(
     problems.push(...unproven.map((problem) => `${name}: ${problem}`))
   }
   refuseBindings(problems)
-  for (const [name, { counter }] of countersIn(bindings))
-    if (!(await isProven(query, schemas.ledger, counter))) tell(`${name}: ${unprovenText(counter)}`)
+  for (const [name, { counter }] of countersIn(bindings)) {
+    const said = await unnamedProblems(query, counter)
+    if (!(await isProven(query, schemas.ledger, counter))) said.push(unprovenText(counter))
+    for (const caution of said) tell(`${name}: ${caution}`)
+  }
   for (const bound of bindings.values()) {
     if (isFirst && bound.authority === 'counter')
       await addFirstRow(query, bound.counter, await floorOf(query, schemas.ledger, bound.counter))

@@ -1,7 +1,7 @@
 /**
  * A proof as the ledger remembers it, beside the binding that it proves. Guarantees that a proof of
  * another binding proves nothing, and that an unproved one is refused before its first block is
- * taken, if the back end has made ids already.
+ * taken, if the back end has made ids already, or makes ids elsewhere, too.
  */
 import { bindingKey } from '../../../ledger/collections.js'
 import type { Query } from '../../../ledger/counter-port.js'
@@ -10,6 +10,7 @@ import { putSetting } from '../../../sql/meta.js'
 import { highestIn } from './checks.js'
 import type { Counter } from './counter-options.js'
 import { descriptionOf } from './counter-statements.js'
+import { unnamedProblems } from './unnamed-columns.js'
 import { nameOfColumn } from './used-ids.js'
 
 /** Before the key of the binding. */
@@ -65,6 +66,9 @@ export async function unprovenProblems(
 ): Promise<string[]> {
   const { ids, sentinels, isUnproven, system } = counter
   if (ids.length === 0 || isUnproven) return []
+  // guard: H20 a sequence that fills a column which is not named gives no first block
+  const unnamed = highWater > 0 ? [] : await unnamedProblems(query, counter)
+  if (unnamed.length > 0) return unnamed
   const proof = await readProof(query, ledger, counter)
   // A binding that began in an empty table has no proof, and goes on.
   if (proof === undefined ? highWater > 0 : proof === proofOf(counter)) return []

@@ -6,7 +6,7 @@ import type { Query } from '../../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Counter, Relation, TableLocation } from './counter-options.js'
 import { adoptCommand, conditionOf, isWhole, nameOf } from './counter-statements.js'
-import { TYPE_MAX } from './id-columns.js'
+import { DIGITS, endOf, TYPE_MAX } from './id-columns.js'
 import { wrongText } from './sequence-checks.js'
 import { literal, quoted } from './sql-text.js'
 
@@ -65,7 +65,7 @@ export async function tableProblems(
         'of the counter.',
     )
   const end = lastValue(binding.blocks, binding.maxId) - location.ahead
-  const typeMax = counter.digits === null ? TYPE_MAX[counter.type!] : 10n ** BigInt(counter.digits)
+  const typeMax = endOf(counter.type!, counter.digits)
   if (typeMax !== undefined && typeMax < end - binding.blocks.step)
     problems.push(
       `${table}.${column} is ${counter.type} and ends at ${typeMax}, before the ids reach ` +
@@ -96,8 +96,7 @@ const columnFacts = (
   query<ColumnFacts>(
     `SELECT c.relkind AS kind, c.relpersistence AS persistence,
        pg_catalog.format_type(a.atttypid, NULL) AS type, current_user AS role,
-       CASE WHEN a.atttypid = 'pg_catalog.numeric'::pg_catalog.regtype AND a.atttypmod > 0
-         THEN ((a.atttypmod - 4) >> 16) - ((a.atttypmod - 4) & 65535) END AS digits,
+       ${DIGITS} AS digits,
        a.attgenerated <> '' AS generated,
        pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') AS reads,
        pg_catalog.has_column_privilege(c.oid, a.attnum, 'UPDATE') AS writes,

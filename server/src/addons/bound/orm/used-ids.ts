@@ -29,6 +29,17 @@ export async function usedOf(
   return rows.map((row) => ({ ...row, low: BigInt(row.low), high: BigInt(row.high) }))
 }
 
+/** Ranges that follow each other as one, with the first id. A plain sequence has one per number. */
+export function joined(ranges: readonly UsedRange[]): UsedRange[] {
+  const runs: UsedRange[] = []
+  for (const range of ranges) {
+    const last = runs.at(-1)
+    if (last && last.high + 1n === range.low && last.column === range.column) last.high = range.high
+    else runs.push({ ...range })
+  }
+  return runs
+}
+
 /** The first row by the order of the index: so it is read by the index, also in a small table. */
 export function usedStatement(columns: readonly IdColumn<Relation>[]): string {
   const looks = columns.map(({ table, column }) => {

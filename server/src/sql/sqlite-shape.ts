@@ -1,6 +1,6 @@
-/** Reads the shape of a ledger's tables in a SQLite file. It writes nothing. */
-import { type FoundTable, LEDGER_TABLES } from '../sql/shape.js'
-import { type Run, statement } from '../sql/statements.js'
+/** Reads the shape of a ledger's tables in SQLite. It writes nothing. */
+import { type FoundTable, LEDGER_TABLES } from './shape.js'
+import { type Run, statement } from './statements.js'
 
 interface Row {
   name: string
