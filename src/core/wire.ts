@@ -3,6 +3,16 @@
  * share. RavenDB's protocol exactly; the fields of our extension are marked. Pure: no clock, no
  * I/O. Source: https://docs.ravendb.net (HiLo algorithm), reproduced with the official clients.
  */
+import type {
+  DoneHandOver,
+  SeriesLink,
+  SeriesMark,
+  SeriesPeriod,
+  SeriesRange,
+  StatedHandOver,
+} from './series-marks.js'
+
+export type { SeriesCheckInRequest } from './series-marks.js'
 
 /** Public names of ledgers, by the server tag of their grants: `{ A: 'k3m9…' }` (H34). */
 export type LedgerNames = Readonly<Record<string, string>>
@@ -184,89 +194,8 @@ export interface SeriesAnswer {
   ranges?: SeriesRange[]
 }
 
-/** Numbers that an authority gave. */
-interface SeriesRange {
-  from: number
-  to: number
-  /**
-   * Stands before them. Numbers of two prefixes are different numbers: the period of this range is
-   * called `SETP:1-1000`.
-   */
-  prefix?: string | undefined
-  /** The last day on which they are made: `2027-12-31`. */
-  validUntil?: string | undefined
-  /** The authority's name for the range. */
-  data?: string | undefined
-}
-
-export interface SeriesMark {
-  /** How many numbers were made, over all periods. */
-  last: number
-  /** How far each period has come, the newest last. */
-  periods: SeriesPeriod[]
-}
-
-/** Body of `POST /databases/{db}/hilo/series/checkin`. */
-export interface SeriesCheckInRequest {
-  /** A UUID. */
-  id: string
-  /** Empty: the device has no series any more, and asks only which ledger answers. */
-  token: string
-  /** As in a request for a series. */
-  ledger?: string | undefined
-  /** How many numbers this device has made in the series, over all periods. */
-  last: number
-  /**
-   * How far each period has come whose numbers are named here for the first time, and that of the
-   * number before them. Absent: the series counts 1, 2, 3 … without periods.
-   */
-  periods?: SeriesPeriod[] | undefined
-  /** The record of the number `last` in a chain, where it has one. */
-  link?: SeriesLink | undefined
-  /**
-   * The last number that the server has confirmed, as the device stores it now. Absent: there is
-   * none.
-   */
-  heard?: { last: number; link?: SeriesLink | undefined } | undefined
-  /**
-   * The last entry of the device's register. The server keeps the one with the highest place, and
-   * judges nothing by it. Absent: a device of an older version.
-   */
-  register?: SeriesLink | undefined
-  /**
-   * Periods that were closed or reopened since the last check-in. After an answer with `again`:
-   * all periods, each with its numbers, if it has any.
-   */
-  closings?: ToldPeriod[] | undefined
-  /** As the last answer had it. */
-  mark?: string | undefined
-}
-
-interface ToldPeriod {
-  period: string
-  closed: boolean
-  first?: number | undefined
-  last?: number | undefined
-}
-
-/** A record of a chain, or an entry: its place there, and its hash, of {@link LINK_HASH}'s form. */
-export interface SeriesLink {
-  at: number
-  hash: string
-}
-
 /** A hash of another form stays on the device. */
 export const LINK_HASH = /^[\x20-\x7e]{1,512}$/
-
-interface SeriesPeriod {
-  /** Empty: the series has no periods, and does not begin with 1. */
-  period: string
-  first: number
-  /** 0: the period was closed before it had a number. */
-  last: number
-  /** No number of it is made any more, unless a person opens it again. */
-  closed?: true | undefined
-}
 
 /** Its answer, 200. */
 export type SeriesCheckInAnswer = SeriesCheckInOutcome & {
@@ -291,15 +220,7 @@ type SeriesCheckInOutcome =
   | { unknown: true }
 
 /** The hand-over of a series: by which person, from which device to which. */
-export interface SeriesHandedOver extends SeriesClosed {
-  from: string
-  to: string
-  /** The last number that was made, as the person says, and its period. */
-  last: number
-  period: string
-  /** How many numbers the server had heard of, over all periods. */
-  heard: number
-}
+export interface SeriesHandedOver extends SeriesClosed, DoneHandOver {}
 
 interface SeriesClosed {
   at: string
@@ -328,26 +249,15 @@ export interface SeriesCloseRequest {
  * Body of `POST /databases/{db}/hilo/series/hand-over`: another device goes on with the series. Its
  * answer is the {@link ListedSeries}.
  */
-export interface SeriesHandOverRequest extends SeriesCloseRequest {
-  /** The name of the device that goes on. */
-  to: string
-  /** The last number that was made, as the documents themselves say. */
-  last: number
-  /** Of which period. Empty: it has none. Absent: nor has any number that the server heard of. */
-  period?: string | undefined
-  /** The server has not heard of the period. Only then is one accepted that it does not know. */
-  newPeriod?: boolean | undefined
-  /** Changes nothing, and answers how the series would be. */
-  dryRun?: boolean | undefined
-}
+export interface SeriesHandOverRequest extends SeriesCloseRequest, StatedHandOver {}
 
 /** With the numbers that stay with the first device. */
 interface ListedHandOver extends SeriesHandedOver {
   taken: boolean
   /** Numbers that it made, as far as was heard or stated. */
-  numbers: SeriesPeriod[]
-  link?: SeriesLink & { last: number }
-  register?: SeriesLink
+  numbers: readonly SeriesPeriod[]
+  link?: (SeriesLink & { last: number }) | undefined
+  register?: SeriesLink | undefined
   /** The series was closed before, and went on. */
   closed?: SeriesClosed
 }
@@ -359,22 +269,22 @@ export interface ListedSeries {
   /** How many of its numbers the server has heard of. */
   last: number
   /** From its first to its last number, where the series has periods or does not begin with 1. */
-  periods?: SeriesPeriod[]
+  periods?: readonly SeriesPeriod[]
   registered: string
   seen: string
   closed?: SeriesClosed
   /** Numbers that two copies of the device may have made. */
-  doubtful?: { from: number; to: number }
+  doubtful?: { from: number; to: number } | undefined
   /** The record of the number `last` in its chain, which the server keeps. */
-  link?: SeriesLink & { last: number }
+  link?: (SeriesLink & { last: number }) | undefined
   /** The last entry of its device's register that the server was told of. */
-  register?: SeriesLink
+  register?: SeriesLink | undefined
   /** The last time that it was. `taken`: the other device has it. */
   handedOver?: SeriesHandedOver & { taken: boolean }
   /** Each time that it was, the newest last. */
   handOvers?: ListedHandOver[]
   /** Of an authority, the lowest first. */
-  ranges?: SeriesRange[]
+  ranges?: readonly SeriesRange[]
 }
 
 /** Answer of `GET /databases/{db}/hilo/explain` (extension): where one number is. */
@@ -401,7 +311,7 @@ export interface ExplainAnswer {
   }[]
   series: (Omit<ListedSeries, 'collection' | 'periods' | 'register'> & {
     /** `device` made it. Absent: nobody knows which of those that had the series. */
-    heard: (SeriesPeriod & { device?: string | undefined })[]
+    heard: readonly (SeriesPeriod & { device?: string | undefined })[]
   })[]
   /** The collection has more series, which were not looked at. */
   more?: true

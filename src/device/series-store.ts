@@ -119,34 +119,43 @@ export interface NumberRow {
   number: number
   /** As it was written when it was made: `B-000124`. */
   id: string
+  /**
+   * - `open`: taken, and nothing else yet.
+   * - `confirmed`: on a stored receipt.
+   * - `cancelled`: on no receipt; `reason` says why.
+   * - `voided`: on a stored receipt that a later record has voided; `reason` says why.
+   * - `refused`: the authority has refused the receipt; `reason` says why.
+   */
   state: 'open' | 'confirmed' | 'cancelled' | 'voided' | 'refused'
   /** The key of its document. Absent: it was never handed out, and its key got another number. */
   key?: string
   /** Why it was cancelled, voided or refused. */
   reason?: string
-  /** The date of the document: ISO 8601, in UTC. Absent: it is `takenAt`. */
+  /** The date of the document, if the app gave one: ISO 8601, in UTC. Absent: it is `takenAt`. */
   date?: string
-  /** The person that took it. */
+  /** The person that took it. Absent: the app did not say. */
   takenBy?: string
-  /** The last number of a period that is closed, or was. */
+  /** It is the last one of a period that is closed. */
   closing?: Closing
+  /** It was the last one of a period that was closed, and was opened again. */
   reopened?: Reopened
-  /** When it was taken, and when it got its state, by the device's clock: ISO 8601, in UTC. */
+  /** When it was taken, by the device's clock: ISO 8601, in UTC. */
   takenAt: string
+  /** When it got its state. Absent: it is open. */
   settledAt?: string
-  /** The person that gave it its state. */
+  /** The person that gave it its state. Absent: the app did not say. */
   by?: string
-  /** The other document, for example the one that voids this one. */
+  /** The other document, as the app said: for example the one that voids this one. */
   ref?: string
-  /** Set while the number is neither confirmed nor cancelled; an index finds it by this. */
+  /** Set while its state is `open`; an index finds it by this. */
   open?: 1
   /** The page that took it, while it is open: see `living.ts`. */
   page?: string
-  /** It was handed out before the server had heard of it. */
+  /** It was handed out before the server had heard of it. Absent: it was not. */
   heard?: false
-  /** Its period had given way to another one before: the device's clock went back. */
+  /** Its date is more than a minute before that of the number before: the clock went back. */
   isBack?: 1
-  /** The hash of the app's content. Absent: the app gave none. */
+  /** SHA-256 of the app's content as JSON, its keys in order. Absent: the app gave none. */
   content?: string
   /** Which rule made its record in the chain. */
   rule?: string
@@ -167,7 +176,8 @@ export interface NumberRow {
  * - `closed`: the period of a number, the last one of it, gets no number any more, unless somebody
  *   has `reopened` it. Without `made`: the period has no number.
  */
-export interface Entry {
+export interface Entry
+  extends Partial<Omit<NumberRow, 'letter' | 'place' | 'takenAt' | 'settledAt' | 'open' | 'page'>> {
   /** 1, 2, 3 …: its place in the register. */
   place: number
   what:
@@ -185,30 +195,9 @@ export interface Entry {
   series?: string
   /** The place of a number among those of its series. */
   made?: number
-  id?: string
-  number?: number
-  period?: string
-  range?: NumberRange
-  key?: string
-  state?: NumberRow['state']
-  reason?: string
-  by?: string
-  ref?: string
   kind?: string
-  /** The hash of the app's content. */
-  content?: string
-  /** Which rule made the record of the chain. */
-  rule?: string
-  link?: LinkMark
-  /** The hash of all that is stored of that record. */
+  /** The hash of all that is stored of the record that `link` names. */
   sealed?: string
-  flags?: ChainFlag[]
-  heard?: false
-  isBack?: 1
-  date?: string
-  takenBy?: string
-  closing?: Closing
-  reopened?: Reopened
   end?: object
   after?: object
   ranges?: readonly NumberRange[]

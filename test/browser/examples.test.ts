@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { audit } from '../addons/consecutive/auditor.js'
 import { openAppSite, STRICT_CSP } from './app-site.js'
 import { openBrowser, type TestPage } from './browser.js'
 import type { Examples } from './examples/page.js'
@@ -70,6 +71,47 @@ test.each(['dexie', 'idb', 'tanStackDb'] as const)(
     expect(new Set(all).size).toBe(6)
   },
 )
+
+test('a day in a shop: from the opening to what the auditor reads, through a crash', async () => {
+  const { page, server, site } = await openExamples()
+  const day = await page.evaluate(async () => {
+    const { open, sell } = await examples.shopDay()
+    await open('anna')
+    const { day } = await sell('sale 1', '12.35', 'anna')
+    // The page goes between the number and the receipt.
+    const setItem = Storage.prototype.setItem
+    Storage.prototype.setItem = function (key, value) {
+      if (key.startsWith('A-')) throw new Error('a power cut')
+      setItem.call(this, key, value)
+    }
+    await sell('sale 2', '5.00', 'anna').catch(() => {})
+    return day
+  })
+  const id = (number: number) => `A-${day}-00000${number}`
+  await page.goto(site.url)
+  expect(await page.evaluate(async () => (await examples.shopDay()).open('bert'))).toEqual([id(2)])
+  await server.stop()
+  const { corrected, slip, again, text } = await page.evaluate(async (day) => {
+    const { sell, correct, close, exported } = await examples.shopDay()
+    await sell('sale 3', '7.00', 'bert')
+    const corrected = await correct('sale 3', '7.50', 'bert')
+    const slip = await close(day, { total: '19.85' }, 'bert')
+    const again = await sell('sale 4', '1.00', 'bert').catch(({ message }) => message)
+    return { corrected, slip, again, text: await exported() }
+  }, day)
+  const of = { first: id(1), last: id(4), sums: { total: '19.85' }, by: 'bert' }
+  expect(slip.closing).toEqual({ count: 4, open: 0, ...of })
+  expect(slip.broken).toEqual([])
+  expect(again).toContain(`the period ${day} was closed after ${corrected}`)
+  const lines = text.split('\n').filter((line) => line.includes('"record":"number"'))
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { id: id(1), state: 'confirmed', takenBy: 'anna' },
+    { id: id(2), state: 'cancelled', takenBy: 'anna', by: 'bert' },
+    { id: id(3), state: 'voided', ref: corrected },
+    { id: corrected, state: 'confirmed', heard: false },
+  ])
+  expect(audit(text, [slip.last])).toEqual([])
+})
 
 function addOrder(page: TestPage, name: 'dexie' | 'idb' | 'tanStackDb') {
   return page.evaluate(async (name) => {

@@ -58,6 +58,7 @@ const MAKERS: Record<string, string> = {
   'docs/migrating/from-ravendb-client.md': 'its options for RavenDB',
   'docs/bundlers.md': 'its option `worker`',
   'docs/document-numbers.md': 'a till without a page, and its series',
+  'docs/shop-day.md': 'a till, which makes no ids',
   'docs/processes.md': 'an app without a page',
   'docs/recipes/web-worker.md': 'an app in a worker',
   'docs/recipes/background-sync.md': 'a service worker, where no page is',

@@ -3,13 +3,13 @@
  */
 import { Hono } from 'hono'
 import type { ExplainAnswer } from '../../../src/core/wire.js'
-import type { ExplainedGrant, ExplainedSeries, Explanation } from '../ledger/ledger.js'
+import type { ExplainedGrant, Explanation } from '../ledger/ledger.js'
 import type { Access } from './access.js'
 import { inWords } from './explain-words.js'
 import { answer, checkTag, DEFAULT_SEPARATOR, LIMITS, Parameters, time } from './messages.js'
 import type { CheckedOptions } from './options.js'
 import { badRequest } from './refusals.js'
-import { handOverBody, pastBody } from './series-bodies.js'
+import { withTimes } from './series-bodies.js'
 
 export function explainRoutes({ ledger }: CheckedOptions, access: Access): Hono {
   return new Hono().get('/hilo/explain', async (c) => {
@@ -39,7 +39,7 @@ function bodyOf(explanation: Explanation): ExplainAnswer {
     text: inWords(explanation),
     ...(id && { id }),
     grants: grants.map(grantBody),
-    series: series.map(seriesBody),
+    series: series.map(withTimes),
     ...(more && { more }),
   }
 }
@@ -55,23 +55,5 @@ function grantBody(grant: ExplainedGrant): ExplainAnswer['grants'][number] {
     device,
     returned: isReturned,
     ...(usedTo !== undefined && { usedTo }),
-  }
-}
-
-function seriesBody(found: ExplainedSeries): ExplainAnswer['series'][number] {
-  const { series, device, last, heard, registeredAt, seenAt, closed, doubtful, link } = found
-  const { handedOver, handOvers } = found
-  return {
-    series,
-    device,
-    last,
-    heard: [...heard],
-    registered: time(registeredAt),
-    seen: time(seenAt),
-    ...(closed && { closed: { ...closed, at: time(closed.at) } }),
-    ...(doubtful && { doubtful }),
-    ...(link && { link }),
-    ...(handedOver && { handedOver: handOverBody(handedOver) }),
-    ...(handOvers.length > 0 && { handOvers: handOvers.map(pastBody) }),
   }
 }

@@ -4,39 +4,32 @@ import type { PastHandOver, Series, SeriesPlace, SeriesResult } from '../ledger/
 import { checkTag, DEFAULT_SEPARATOR, time } from './messages.js'
 import { badRequest } from './refusals.js'
 
-export function listed({
-  collection,
-  letter,
-  device,
-  last,
-  periods,
+export function listed({ database: _, letter, periods, ranges, ...of }: Series): ListedSeries {
+  return {
+    series: letter,
+    ...withTimes(of),
+    ...(periods.length > 0 && { periods }),
+    ...(ranges.length > 0 && { ranges }),
+  }
+}
+
+type Timed = Pick<Series, 'registeredAt' | 'seenAt' | 'closed' | 'handedOver' | 'handOvers'>
+
+export const withTimes = <T extends Timed>({
   registeredAt,
   seenAt,
   closed,
-  doubtful,
-  link,
-  register,
   handedOver,
   handOvers,
-  ranges,
-}: Series): ListedSeries {
-  return {
-    collection,
-    series: letter,
-    device,
-    last,
-    ...(periods.length > 0 && { periods: [...periods] }),
-    registered: time(registeredAt),
-    seen: time(seenAt),
-    ...(closed && { closed: { ...closed, at: time(closed.at) } }),
-    ...(doubtful && { doubtful }),
-    ...(link && { link }),
-    ...(register && { register }),
-    ...(handedOver && { handedOver: handOverBody(handedOver) }),
-    ...(handOvers.length > 0 && { handOvers: handOvers.map(pastBody) }),
-    ...(ranges.length > 0 && { ranges: [...ranges] }),
-  }
-}
+  ...of
+}: T) => ({
+  ...of,
+  registered: time(registeredAt),
+  seen: time(seenAt),
+  ...(closed && { closed: withTime(closed) }),
+  ...(handedOver && { handedOver: handOverBody(handedOver) }),
+  ...(handOvers.length > 0 && { handOvers: handOvers.map(pastBody) }),
+})
 
 /** As the address of the next page has it. */
 export const placeText = ({ collection, place }: SeriesPlace): string => `${place}.${collection}`
@@ -59,11 +52,7 @@ export function resultBody(result: SeriesResult, ledger: string | undefined): Se
     return { ...copied, ...(handedOver && { handedOver: withTime(handedOver) }), ...named }
   }
   const { closed, ...rest } = result
-  return {
-    ...rest,
-    ...named,
-    ...(closed && { closed: withTime(closed) }),
-  }
+  return { ...rest, ...named, ...(closed && { closed: withTime(closed) }) }
 }
 
 const withTime = <T extends { at: number }>(done: T): Omit<T, 'at'> & { at: string } => ({
@@ -71,15 +60,12 @@ const withTime = <T extends { at: number }>(done: T): Omit<T, 'at'> & { at: stri
   at: time(done.at),
 })
 
-export const handOverBody = ({ isTaken: taken, ...done }: NonNullable<Series['handedOver']>) => ({
-  ...withTime(done),
-  taken,
-})
+const handOverBody = <T extends NonNullable<Series['handedOver']>>({
+  isTaken: taken,
+  ...done
+}: T) => ({ ...withTime(done), taken })
 
-export const pastBody = ({ numbers, link, register, closed, ...done }: PastHandOver) => ({
+const pastBody = ({ closed, ...done }: PastHandOver) => ({
   ...handOverBody(done),
-  numbers: [...numbers],
-  ...(link && { link }),
-  ...(register && { register }),
   ...(closed && { closed: withTime(closed) }),
 })

@@ -131,11 +131,11 @@ export function seriesRoutes(
         series: name,
         ended,
         ...held
-      } = await readSeriesBody(c)
+      } = await read(c, seriesBody, SERIES_FORM)
       const asked = {
         database,
         collection,
-        id: claim,
+        id: readId(claim, 'claim'),
         by,
         most: limits.seriesPerToken * devices,
         device,
@@ -162,17 +162,18 @@ export function seriesRoutes(
         series,
         token,
         ledger: outcome.ledger,
-        ...(after && { after: { ...after, periods: [...after.periods] } }),
+        ...(after && { after }),
         ...(ranges && { ranges }),
       }
       return answer(granted, outcome.isRepeat ? 200 : 201)
     })
     .post('/hilo/series/checkin', async (c) => {
       const { database, admit } = access.callerOf(c, ['series'])
-      const told = await readCheckInBody(c)
+      const told = await read(c, checkInBody, CHECK_IN_FORM)
       const wanted = [{ action: 'series', count: 0 } as const]
       const rows = 1 + (told.periods?.length ?? 0) + (told.closings?.length ?? 0)
-      const asked = { database, ...told, serverTag, at: Date.now() }
+      const id = readId(told.id, 'id')
+      const asked = { database, ...told, id, serverTag, at: Date.now() }
       const result = await others.watch(
         database,
         admit({ wanted, cost: { rows }, units: rows, isShared: true }, () =>
@@ -186,7 +187,7 @@ export function seriesRoutes(
     })
     .post('/hilo/series/close', async (c) => {
       const { database, admit } = access.callerOf(c, ['series-close'])
-      const { collection, series: letter, by, reason } = await readCloseBody(c)
+      const { collection, series: letter, by, reason } = await read(c, closeBody, CLOSE_FORM)
       const wanted = [{ action: 'series-close', tag: collection, count: 0 } as const]
       const at = Date.now()
       const closed = await admit({ wanted, cost: { rows: 1 } }, () =>
@@ -197,7 +198,7 @@ export function seriesRoutes(
     })
     .post('/hilo/series/hand-over', async (c) => {
       const { database, admit } = access.callerOf(c, ['series-hand-over'])
-      const { series: letter, ...given } = await readHandOverBody(c)
+      const { series: letter, ...given } = await read(c, handOverBody, HAND_OVER_FORM)
       const { collection } = given
       const wanted = [{ action: 'series-hand-over', tag: collection, count: 0 } as const]
       const at = Date.now()
@@ -220,53 +221,34 @@ function readListQuery(query: Parameters): Omit<SeriesPageQuestion, 'database'> 
   return { limit, after: after === undefined ? undefined : readPlace(after) }
 }
 
-async function readSeriesBody(c: Context): Promise<SeriesRequest> {
-  const { data } = seriesBody.safeParse(await readJson(c))
-  if (!data)
-    throw badRequest(
-      'A series is asked for by JSON {"claim": "<uuid>", "collection": "receipts", ' +
-        `"device"?: "Till 3", "series"?: "T3", ` +
-        `"ended"?: {"series": "B", "token": "…", "from": 1, "to": 2}, "ledger"?: "…"}. The ` +
-        `device's name has up to ${LIMITS.nameBytes} bytes of UTF-8, no control characters, the ` +
-        `series' name 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /, with a digit.`,
-    )
-  checkTag(data.collection, DEFAULT_SEPARATOR)
-  return { ...data, claim: readId(data.claim, 'claim') }
-}
-
-async function readCheckInBody(c: Context): Promise<SeriesCheckInRequest> {
-  const { data } = checkInBody.safeParse(await readJson(c))
-  if (!data)
-    throw badRequest(
-      'A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124, "periods"?: ' +
-        `[{"period": "2027", "first": 1, "last": 124}], "link"?: {"at": 1, "hash": "…"}, ` +
-        '"heard"?: {"last": 123, "link"?: …}, "register"?: {"at": 9, "hash": "…"}, ' +
-        '"ledger"?: "…"}, ' +
-        `with up to ${LIMITS.periods} periods.`,
-    )
-  return { ...data, id: readId(data.id, 'id') }
-}
-
-async function readCloseBody(c: Context): Promise<SeriesCloseRequest> {
-  const { data } = closeBody.safeParse(await readJson(c))
-  if (!data)
-    throw badRequest(
-      'A series is closed by JSON {"collection": "receipts", "series": "B", "by": "anna", ' +
-        `"reason": "the till was stolen"}. "by" has at most ${LIMITS.nameBytes} bytes, the ` +
-        `reason up to ${LIMITS.reasonBytes} bytes, both without control characters.`,
-    )
-  checkTag(data.collection, DEFAULT_SEPARATOR)
+/** @throws Refusal with its form */
+async function read<T extends object>(c: Context, body: z.ZodType<T>, form: string): Promise<T> {
+  const { data } = body.safeParse(await readJson(c))
+  if (!data) throw badRequest(form)
+  if ('collection' in data) checkTag(String(data.collection), DEFAULT_SEPARATOR)
   return data
 }
 
-async function readHandOverBody(c: Context): Promise<SeriesHandOverRequest> {
-  const { data } = handOverBody.safeParse(await readJson(c))
-  if (!data)
-    throw badRequest(
-      'A series is handed over by JSON {"collection": "receipts", "series": "T3", ' +
-        '"to": "Till 4", "last": 131, "period"?: "2027", "newPeriod"?: true, "dryRun"?: true, ' +
-        '"by": "anna", "reason": "the till was stolen"}. "last" is the last number that was made.',
-    )
-  checkTag(data.collection, DEFAULT_SEPARATOR)
-  return data
-}
+const SERIES_FORM =
+  'A series is asked for by JSON {"claim": "<uuid>", "collection": "receipts", ' +
+  `"device"?: "Till 3", "series"?: "T3", ` +
+  `"ended"?: {"series": "B", "token": "…", "from": 1, "to": 2}, "ledger"?: "…"}. The ` +
+  `device's name has up to ${LIMITS.nameBytes} bytes of UTF-8, no control characters, the ` +
+  `series' name 1 to 20 of A-Z, a-z, 0-9, -, ., _ and /, with a digit.`
+
+const CHECK_IN_FORM =
+  'A series checks in by JSON {"id": "<uuid>", "token": "…", "last": 124, "periods"?: ' +
+  `[{"period": "2027", "first": 1, "last": 124}], "link"?: {"at": 1, "hash": "…"}, ` +
+  '"heard"?: {"last": 123, "link"?: …}, "register"?: {"at": 9, "hash": "…"}, ' +
+  '"ledger"?: "…"}, ' +
+  `with up to ${LIMITS.periods} periods.`
+
+const CLOSE_FORM =
+  'A series is closed by JSON {"collection": "receipts", "series": "B", "by": "anna", ' +
+  `"reason": "the till was stolen"}. "by" has at most ${LIMITS.nameBytes} bytes, the ` +
+  `reason up to ${LIMITS.reasonBytes} bytes, both without control characters.`
+
+const HAND_OVER_FORM =
+  'A series is handed over by JSON {"collection": "receipts", "series": "T3", ' +
+  '"to": "Till 4", "last": 131, "period"?: "2027", "newPeriod"?: true, "dryRun"?: true, ' +
+  '"by": "anna", "reason": "the till was stolen"}. "last" is the last number that was made.'

@@ -294,38 +294,19 @@ export function takeOver(
 }
 
 export function toSeries(row: SeriesRow): Series {
-  const { database, collection, device, last, registeredAt, seenAt } = row
-  const {
-    name: letter,
-    periods,
-    closedAt: at,
-    closedBy: by,
-    reason,
-    doubtfulFrom: from,
-    doubtfulTo: to,
-    link,
-    register,
-    handOvers,
-    ranges,
-  } = row
-  const done = (JSON.parse(handOvers) as StoredHandOver[]).map(toHandOver)
-  const newest = done.at(-1)
+  const { database, collection, name: letter, device, last, registeredAt, seenAt } = row
+  const { doubtfulFrom: from, doubtfulTo: to } = row
+  const { link, register, closed } = withKnown(row)
+  const handOvers = handOversOf(row).map(toHandOver)
+  const newest = handOvers.at(-1)
   return {
-    database,
-    collection,
-    letter,
-    device,
-    last,
-    periods: JSON.parse(periods),
-    registeredAt,
-    seenAt,
-    closed: at === null ? undefined : { at, by: by!, reason: reason! },
+    ...{ database, collection, letter, device, last, registeredAt, seenAt },
+    periods: JSON.parse(row.periods),
     doubtful: from === null ? undefined : { from, to: to! },
-    link: link === null ? undefined : JSON.parse(link),
-    register: register === null ? undefined : JSON.parse(register),
+    ...{ link, register, closed },
     handedOver: newest && { ...statedOf(newest), isTaken: newest.isTaken },
-    handOvers: done,
-    ranges: JSON.parse(ranges),
+    handOvers,
+    ranges: rangesOf(row),
   }
 }
 

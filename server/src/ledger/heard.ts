@@ -3,6 +3,7 @@
  * a device that had the series before. Pure.
  */
 import { createHash } from 'node:crypto'
+import { joined as joinedAll } from '../../../src/core/series-marks.js'
 import type { Series, SeriesCheckIn, SeriesPeriod, SeriesRange, ToldPeriod } from './ledger.js'
 import type { SeriesRow } from './rows.js'
 
@@ -15,24 +16,10 @@ export const MOST_PERIODS = 1_000
 type Told = Pick<SeriesCheckIn, 'last' | 'periods'>
 
 /** How far each period has come, with the newest report added. */
-export function joined(
+export const joined = (
   known: readonly SeriesPeriod[],
   told: readonly SeriesPeriod[],
-): SeriesPeriod[] {
-  const periods = new Map(known.map((each) => [each.period, each]))
-  for (const { period, first, last } of told) {
-    const before = periods.get(period)
-    // One that was closed before it had a number begins where its first number is.
-    const isBegun = before !== undefined && before.last > 0
-    periods.set(period, {
-      ...before,
-      period,
-      first: isBegun ? Math.min(first, before.first) : first,
-      last: isBegun ? Math.max(last, before.last) : last,
-    })
-  }
-  return [...periods.values()].slice(-MOST_PERIODS)
-}
+): SeriesPeriod[] => joinedAll(known, told).slice(-MOST_PERIODS)
 
 /** The periods of a series; of one without periods its numbers as one. */
 export const periodsIn = ({
@@ -140,11 +127,11 @@ export function rangeNamed({ period, first, last }: SeriesPeriod): Span | undefi
 export const rangeName = ({ from, to, prefix }: Span): string =>
   `${prefix ? `${prefix}:` : ''}${from}-${to}`
 
-/** Numbers of two prefixes are different numbers. */
+/** Numbers of two prefixes are different numbers. Upper and lower case make no other one. */
 export const isOfPrefix =
-  ({ prefix }: Pick<Span, 'prefix'>) =>
+  ({ prefix = '' }: Pick<Span, 'prefix'>) =>
   (other: Pick<Span, 'prefix'>): boolean =>
-    (prefix ?? '') === (other.prefix ?? '')
+    prefix.toUpperCase() === (other.prefix ?? '').toUpperCase()
 
 /** The highest number of a prefix that was heard of: its device goes on above it. 0: none was. */
 export const highestOf = (row: SeriesRow, of: Pick<Span, 'prefix'>): number =>

@@ -8,10 +8,19 @@
  *   collection happen one after another.
  * - Two grants never hold the same number at the same time. A grant only shrinks.
  * - Time decides nothing: it is passed in, and only stored.
- *
- * Types such as `SeriesRange` are in `core/wire.ts`, too: the declarations of this package may name
- * no file of the other one.
  */
+import type {
+  DoneHandOver,
+  SeriesCheckInRequest,
+  SeriesLink,
+  SeriesMark,
+  SeriesPeriod,
+  SeriesRange,
+  StatedHandOver,
+  ToldPeriod,
+} from '../../../src/core/series-marks.js'
+
+export type { SeriesLink, SeriesMark, SeriesPeriod, SeriesRange, ToldPeriod }
 
 /** Public names of ledgers, by the server tag of their grants. */
 export type LedgerNames = Readonly<Record<string, string>>
@@ -290,62 +299,12 @@ export type SeriesOutcome =
   | { refused: 'many' }
   | { refused: 'unlisted' }
 
-export interface SeriesCheckIn {
+export interface SeriesCheckIn extends SeriesCheckInRequest {
   database: string
-  /** A check-in that is repeated with the same id is answered the same way. */
-  id: string
-  token: string
-  /** How many numbers the device has made. */
-  last: number
-  /** How far each period has come whose numbers are told for the first time. */
-  periods?: readonly SeriesPeriod[] | undefined
-  /** The record of the number `last` in a chain. */
-  link?: SeriesLink | undefined
-  /** The last number that this ledger has confirmed to the device, as the device stores it now. */
-  heard?: { last: number; link?: SeriesLink | undefined } | undefined
-  /** The last entry of its register. */
-  register?: SeriesLink | undefined
-  /** Periods that were closed or reopened, and those that are told again. */
-  closings?: readonly ToldPeriod[] | undefined
-  /** What this ledger answered last: of all that it knew of the periods. */
-  mark?: string | undefined
-  /** As of a claim of a series. */
-  ledger?: string | undefined
+  /** With the name of a ledger: the tag of the node that answers. */
   serverTag?: string | undefined
+  /** Milliseconds since the epoch. */
   at: number
-}
-
-/** A record of a chain, or an entry of a register. */
-export interface SeriesLink {
-  at: number
-  hash: string
-}
-
-export interface ToldPeriod {
-  period: string
-  closed: boolean
-  /** Absent: its numbers are not told again. */
-  first?: number | undefined
-  last?: number | undefined
-}
-
-/** The numbers of one period of a series that the ledger has heard of. */
-export interface SeriesPeriod {
-  /** Empty: the series has no periods, and does not begin with 1. */
-  period: string
-  first: number
-  /** 0: the period was closed before it had a number. */
-  last: number
-  /** No number of it is made any more, unless a person opens it again. */
-  closed?: true | undefined
-}
-
-/** How far a series has come, over all periods and in each. */
-export interface SeriesMark {
-  /** How many numbers were made. */
-  last: number
-  /** The newest last. */
-  periods: readonly SeriesPeriod[]
 }
 
 /**
@@ -359,7 +318,7 @@ export interface SeriesMark {
 export type SeriesResult =
   | {
       token: string
-      closed?: { at: number; by: string; reason: string }
+      closed?: Signed
       ranges?: SeriesRange[]
       mark?: string
       /** The ledger knew something else of the periods than it answered last. */
@@ -368,36 +327,28 @@ export type SeriesResult =
   | { superseded: true; last: number; handedOver?: HandOver }
   | 'unknown'
 
-/** A person lets another device go on with the series of one that is lost. */
-export interface SeriesHandOver extends CollectionKey {
-  /** `T3` */
+/** A series of a collection. */
+export interface SeriesKey extends CollectionKey {
+  /** Its name, or its letter: `T3`, `B`. */
   letter: string
-  /** The name of the device that gets it, when it asks for a series. */
-  to: string
-  /** The last number that was made, as the last document has it. */
-  last: number
-  /** Its period. Empty: it has none. Undefined: nor had any number that the ledger heard of. */
-  period?: string | undefined
-  /** The ledger has not heard of the period. Only then is one accepted that it does not know. */
-  newPeriod?: boolean | undefined
-  /** Changes nothing, and answers how the series would be. */
-  dryRun?: boolean | undefined
+}
+
+/** What a person did, and why. */
+export interface Signed {
   by: string
   reason: string
+  /** Milliseconds since the epoch. */
   at: number
 }
+
+/** A person lets another device go on with the series of one that is lost. */
+export interface SeriesHandOver extends SeriesKey, StatedHandOver, Signed {}
 
 /**
  * One that was done. Further numbers of the lost device are doubtful: those of that period above
  * `last`, and of other periods those that were not heard of.
  */
-export interface HandOver extends Pick<SeriesHandOver, 'to' | 'last' | 'by' | 'reason' | 'at'> {
-  from: string
-  /** Empty: the series has none. */
-  period: string
-  /** How many numbers the server had heard of, over all periods. */
-  heard: number
-}
+export interface HandOver extends DoneHandOver, Signed {}
 
 /** One as the list has it. */
 export interface PastHandOver extends HandOver {
@@ -410,7 +361,7 @@ export interface PastHandOver extends HandOver {
   /** The last entry of its register that the ledger heard of. */
   register?: SeriesLink | undefined
   /** The series was closed before, and went on. */
-  closed?: { at: number; by: string; reason: string } | undefined
+  closed?: Signed | undefined
 }
 
 /**
@@ -431,22 +382,8 @@ export type HandOverRefusal =
   | { refused: 'heard'; least: number }
   | { refused: 'holder'; letter: string }
 
-/** Numbers that an authority gave. */
-export interface SeriesRange {
-  from: number
-  to: number
-  /** Stands before them. Numbers of two prefixes are different numbers. Default: nothing. */
-  prefix?: string | undefined
-  /** The last day on which they are made: `2027-12-31`. */
-  validUntil?: string | undefined
-  /** The authority's name for the range. */
-  data?: string | undefined
-}
-
 /** A person gives a range to a series. */
-export interface SeriesGift extends CollectionKey {
-  /** `T3` */
-  letter: string
+export interface SeriesGift extends SeriesKey {
   range: SeriesRange
   /** It was given before a restore, and is listed as it was. */
   again?: boolean | undefined
@@ -455,9 +392,7 @@ export interface SeriesGift extends CollectionKey {
 }
 
 /** A series that exists, although the ledger has forgotten it. */
-export interface SeriesNote extends CollectionKey {
-  /** `T3` */
-  letter: string
+export interface SeriesNote extends SeriesKey {
   /** Milliseconds since the epoch. */
   at: number
 }
@@ -474,26 +409,15 @@ export type RangeRefusal =
   | { refused: 'below'; last: number }
   | { refused: 'overlap' | 'heard'; letter: string; from: number; to: number }
 
-export interface SeriesClosing extends CollectionKey {
-  /** `B` */
-  letter: string
-  /** The person that closes it. */
-  by: string
-  reason: string
-  at: number
-}
+export interface SeriesClosing extends SeriesKey, Signed {}
 
-export interface SeriesRenaming extends CollectionKey {
-  /** `B` */
-  letter: string
+export interface SeriesRenaming extends SeriesKey {
   /** The new name of its device. */
   device: string
 }
 
 /** A series as the ledger knows it. */
-export interface Series extends CollectionKey {
-  /** `B`, or the name that the app has chosen. */
-  letter: string
+export interface Series extends SeriesKey {
   device: string
   /** How many of its numbers the ledger has heard of. */
   last: number
@@ -503,7 +427,7 @@ export interface Series extends CollectionKey {
   registeredAt: number
   /** When the device told of itself last. */
   seenAt: number
-  closed: { at: number; by: string; reason: string } | undefined
+  closed: Signed | undefined
   /** Numbers that two copies of the device may have made. */
   doubtful: { from: number; to: number } | undefined
   /** The last record of its chain that the ledger has heard of, which is that of number `last`. */
@@ -595,18 +519,7 @@ export interface ExplainedGrant {
 }
 
 export interface ExplainedSeries
-  extends Pick<
-    Series,
-    | 'device'
-    | 'last'
-    | 'registeredAt'
-    | 'seenAt'
-    | 'closed'
-    | 'doubtful'
-    | 'link'
-    | 'handedOver'
-    | 'handOvers'
-  > {
+  extends Omit<Series, keyof SeriesKey | 'periods' | 'register' | 'ranges'> {
   series: string
   /**
    * The periods in which the ledger has heard of the number, and which device made it there. Empty:

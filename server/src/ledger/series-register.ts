@@ -23,6 +23,7 @@ import type {
   SeriesClaim,
   SeriesClosing,
   SeriesGift,
+  SeriesKey,
   SeriesOutcome,
   SeriesRange,
   SeriesRegister,
@@ -35,8 +36,6 @@ import { eachSeries, readPage } from './series-pages.js'
 import type { SharingCore } from './shared-commits.js'
 import { turns } from './turns.js'
 
-type SeriesLetter = CollectionKey & { letter: string }
-
 type SeriesStep<T> = (rows: Rows) => StepResult<T> | { select: Selection }
 
 export function seriesRegister(core: SharingCore): SeriesRegister {
@@ -45,12 +44,12 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
 
   const inTurn = turns()
 
-  const grantOf = async ({ letter, ...key }: SeriesLetter): Promise<string | undefined> =>
+  const grantOf = async ({ letter, ...key }: SeriesKey): Promise<string | undefined> =>
     (await store.findSeries({ ...key, nameKey: seriesKey(letter) }))?.grant
 
   /** Undefined: there is no such series. */
   async function changed(
-    asked: SeriesLetter,
+    asked: SeriesKey,
     step: (rows: Rows) => StepResult<SeriesRow | undefined>,
   ): Promise<Series | undefined> {
     const grant = await grantOf(asked)

@@ -2,6 +2,7 @@
  * The requests of a device about its series, and the changes that each answer makes. Pure.
  * Guarantees that a series starts once, and that a series that has ended never goes on.
  */
+
 import { HiloError } from '../../core/errors.js'
 import {
   MOST_PERIODS,
@@ -12,6 +13,7 @@ import {
   type SeriesRequest,
 } from '../../core/wire.js'
 import type { NumberRange, NumberRow } from '../../device/series-store.js'
+import { present } from './present.js'
 import {
   type CurrentSeries,
   checkInOf,
@@ -39,7 +41,7 @@ export function withClaim(
     state: state.claim === claim ? state : { ...state, claim },
     result: {
       claim,
-      ...(ledger !== undefined && { ledger }),
+      ...present({ ledger }),
       ...(before && {
         ended: {
           series: before.letter,

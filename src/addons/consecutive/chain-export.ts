@@ -3,13 +3,14 @@
  * for each number, record and entry in the order of making, and the totals with the result of the
  * check. Or its numbers as a table.
  */
+import { marksOf } from '../../core/series-marks.js'
 import { VERSION } from '../../core/version.js'
 import type { Link, NumberRow } from '../../device/series-store.js'
 import { verified } from './chain-verify.js'
 import { checkCall, must } from './checks.js'
 import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
-import { type ReportedNumber, reportOf, type SeriesReport } from './report.js'
+import { type NumberState, type ReportedNumber, reportOf, type SeriesReport } from './report.js'
 import { sha256 } from './sha256.js'
 import type { SeriesState } from './state.js'
 
@@ -168,13 +169,10 @@ function inOrder(numbers: readonly Row[], records: readonly Row[]): Row[] {
 
 function totalsOf(reports: readonly SeriesReport[]) {
   const all = reports.flatMap(({ numbers }) => numbers)
-  const inState = (state: string) => all.filter((number) => number.state === state).length
+  const inState = (state: NumberState) => all.filter((number) => number.state === state).length
+  const states = ['confirmed', 'cancelled', 'open', 'voided', 'refused'] as const
   return {
-    confirmed: inState('confirmed'),
-    cancelled: inState('cancelled'),
-    open: inState('open'),
-    voided: inState('voided'),
-    refused: inState('refused'),
+    ...Object.fromEntries(states.map((state) => [state, inState(state)])),
     doubtful: all.filter(({ isDoubtful }) => isDoubtful).length,
     unused: reports.flatMap(({ ranges = [] }) => ranges).reduce((sum, { left }) => sum + left, 0),
     holes: reports.reduce((sum, { numbers }) => sum + holesIn(numbers), 0),
@@ -208,21 +206,8 @@ function outagesIn({ numbers }: SeriesReport): Outage[] {
 }
 
 /** Numbers that are missing between the first and the last of a period. */
-function holesIn(numbers: readonly ReportedNumber[]): number {
-  const periods = new Map<string | undefined, { first: number; last: number; count: number }>()
-  for (const { period, number } of numbers) {
-    const { first = number, last = number, count = 0 } = periods.get(period) ?? {}
-    periods.set(period, {
-      first: Math.min(first, number),
-      last: Math.max(last, number),
-      count: count + 1,
-    })
-  }
-  return [...periods.values()].reduce(
-    (sum, { first, last, count }) => sum + last - first + 1 - count,
-    0,
-  )
-}
+const holesIn = (numbers: readonly ReportedNumber[]): number =>
+  marksOf(numbers).reduce((sum, { first, last }) => sum + last - first + 1, 0) - numbers.length
 
 /** A browser does it faster, where the page has been loaded over HTTPS. */
 async function sumOf(text: string): Promise<string> {

@@ -1,8 +1,10 @@
 /** Finds each record of the chains, and of the register, that does not fit. */
+
 import type { ChainFlag, Entry, Link, LinkMark, NumberRow } from '../../device/series-store.js'
 import { isCount, must } from './checks.js'
 import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
+import { present } from './present.js'
 import { type BrokenRecord, brokenIn, REGISTER } from './register-check.js'
 
 export type { BrokenRecord } from './register-check.js'
@@ -98,7 +100,7 @@ async function brokenLinks(links: readonly Link[], rule: Rule): Promise<Found[]>
     const { at, id, text, previous, hash, series } = link
     const before = links[i - 1]
     const expected = (before?.at ?? 0) + 1
-    const of = { at, ...(id !== undefined && { id }) }
+    const of = { at, ...present({ id }) }
     if (at !== expected) found.push({ at: expected, why: 'missing' })
     else if (previous !== (before?.hash ?? (await rule.initialOf(series))))
       found.push({ ...of, why: 'previous' })
@@ -118,7 +120,7 @@ function brokenMarks(
   const stored = new Map(links.map((link) => [link.at, link]))
   return marks.flatMap(({ at, hash, id, isKnown }): Found[] => {
     const link = stored.get(at)
-    const of = { at, ...(id !== undefined && { id }) }
+    const of = { at, ...present({ id }) }
     if (!link || hash === '') return [{ ...of, why: 'missing' }]
     if (link.hash === hash && (id === undefined || link.id === id)) return []
     return [{ ...of, why: isKnown ? 'known' : 'hash' }]

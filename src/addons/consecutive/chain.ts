@@ -188,11 +188,10 @@ function timeText(date: Date, timeZone: string | undefined): string {
 }
 
 function check(options: ChainOptions): ChainOptions {
-  const { text, digest = 'SHA-256', encoding = 'hex', initial = '' } = Object(options)
-  const { over = 'series', broken = 'flag', name = '', ...others } = Object(options)
+  const { text, digest = 'SHA-256', encoding = 'hex', initial = '', ...others } = Object(options)
+  const { over = 'series', broken = 'flag', name = '', ...unknown } = others
   const isNamed = (value: unknown, ...names: string[]) => names.includes(value as string)
   const isFunction = (value: unknown) => typeof value === 'function'
-  const { text: _, digest: __, encoding: ___, initial: ____, ...unknown } = others
   const rules: [string, boolean][] = [
     ['text is a function', isFunction(text)],
     [

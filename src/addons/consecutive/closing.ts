@@ -2,11 +2,13 @@
  * Closes a period, and opens it again. A page loads this file on demand: no number needs it.
  * Guarantees that no number of a period is made after its closing was counted.
  */
+
 import { MAX_REASON_BYTES } from '../../core/wire.js'
 import type { Closing } from '../../device/series-store.js'
 import { checkCall, checkText, frozen, must } from './checks.js'
 import { isWritten } from './moment.js'
-import { type ClosePeriodOptions, type ConsecutiveOptions, checkBy } from './options.js'
+import { type ClosePeriodOptions, type ConsecutiveOptions, checkName } from './options.js'
+import { present } from './present.js'
 import { endOf } from './rows.js'
 import { readState } from './state.js'
 import type { SeriesStorage } from './storage.js'
@@ -26,12 +28,11 @@ export function closePeriod(
   must(typeof reopen === 'boolean', 'reopen is true or false', reopen)
   must(!reopen || sums === undefined, 'sums are of a closing, not of `reopen`', sums)
   must(reopen || asked.reason === undefined, 'a reason is for `reopen`', asked.reason)
-  const by = asked.by !== undefined && { by: checkBy(asked.by) }
-  const reopened = reopen && {
-    reason: checkText('a reason', asked.reason, MAX_REASON_BYTES),
-    ...by,
-  }
-  const of = { ...(sums !== undefined && { sums: frozen(sums, 'sums') }), ...by }
+  const by = checkName('`by`', asked.by)
+  const reopened = reopen
+    ? { reason: checkText('a reason', asked.reason, MAX_REASON_BYTES), ...present({ by }) }
+    : undefined
+  const of = present({ sums: frozen(sums, 'sums'), by })
   return storage.write(async (tx) => {
     const state = readState(await tx.state())
     const { current } = state
@@ -46,7 +47,7 @@ export function closePeriod(
     const open = rows.filter(({ state }) => state === 'open').length
     const ends = last && { first: rows[0]!.id, last: last.id }
     const closing = reopen ? undefined : { count: rows.length, ...ends, open, ...of }
-    const done = { ...(closing && { closing }), ...(reopened && { reopened }) }
+    const done = present({ closing, reopened })
     const others = (current.closings ?? []).filter((each) => each.period !== period)
     const next = { ...current, closings: [...others, { period, closed: !reopen }] }
     if (last) {

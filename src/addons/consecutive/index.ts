@@ -19,9 +19,9 @@ import {
   type Checked,
   type ClosePeriodOptions,
   type ConsecutiveOptions,
-  checkBy,
   checkDate,
   checkKey,
+  checkName,
   checkSeriesOptions,
   checkSignal,
   checkWhy,
@@ -125,8 +125,9 @@ export interface Consecutive {
   /**
    * A record of the chain without a number: a cancellation, an event. The same key gets the same
    * record. The server hears of it with the next number.
-   * @throws HiloError `invalid-argument` without a chain; `server-unreachable`, `server-refused`
-   * where the chain is the series', and there is none
+   * @throws HiloError `invalid-argument` without a chain, or where the key has a record of another
+   * kind or content; `server-unreachable`, `server-refused` where the chain is the series', and
+   * there is none
    */
   record(options: { key: string; kind: string; content?: unknown }): Promise<ChainedRecord>
   /**
@@ -332,7 +333,7 @@ function methodsOf(
       const key = checkKey(asked.key)
       const { signal, content, kind } = asked
       const date = asked.date === undefined ? undefined : checkDate(asked.date)
-      const by = asked.by === undefined ? undefined : checkBy(asked.by)
+      const by = checkName('`by`', asked.by)
       if (signal !== undefined) checkSignal(signal)
       if (signal?.aborted) throw aborted(signal)
       const isSealed = chain !== undefined || kind !== undefined

@@ -3,6 +3,7 @@
  * that make the links, and this file, come with the option `chain`: an app without a chain loads
  * neither.
  */
+
 import type {
   ChainRecord,
   Link,
@@ -10,6 +11,7 @@ import type {
   NumberRow,
   SeriesTransaction,
 } from '../../device/series-store.js'
+import { present } from './present.js'
 import { dataOf } from './ranges.js'
 
 /** A record of a series before its link in the chain is made. */
@@ -72,8 +74,7 @@ export function numberWith(
   // guard: H28 a link is taken only while the record before it is the last one
   if (!follows(link, draft)) return { draft }
   const { chain, at, hash, flags, rule } = link
-  const of = { ...(rule !== undefined && { rule }), ...(flags && { flags }) }
-  return { row: { ...row, link: { chain, at, hash }, ...of } }
+  return { row: { ...row, link: { chain, at, hash }, ...present({ rule, flags }) } }
 }
 
 /**
@@ -94,10 +95,10 @@ export async function addRecord(
   const known = await tx.linkOf(key, chain)
   if (known || chain === undefined) return known
   const before = await tx.lastLink(chain)
-  const expected = last?.link?.chain === chain ? last.link : undefined
   const record = { kind, content, ...(chain === '' && { collection }) }
   const now = new Date()
-  const draft = { chain, record, key, before, expected, now, date: now, timeZone }
+  const at = { now, date: now, timeZone }
+  const draft = { chain, record, key, before, expected: linkIn(chain, last), ...at }
   if (!follows(link, draft)) return { draft }
   tx.addLink(link)
   return link
@@ -122,11 +123,13 @@ function draftOf(
     ...(period && { period }),
     ...dataOf(range),
   }
-  const expected = last?.link?.chain === chain ? last.link : undefined
   const { takenAt, date = takenAt } = row
   const at = { now: new Date(takenAt), date: new Date(date), timeZone }
-  return { chain, record, before, expected, ...at }
+  return { chain, record, before, expected: linkIn(chain, last), ...at }
 }
+
+const linkIn = (chain: string, last: NumberRow | undefined): LinkMark | undefined =>
+  last?.link?.chain === chain ? last.link : undefined
 
 /** The place of the record, above all that are known: one that has gone leaves a hole. */
 export const placeOf = ({ before, expected }: Draft): number =>

@@ -24,6 +24,7 @@ import {
 import { hear, type LedgerChange, startOver } from './ledgers.js'
 import { newId } from './new-id.js'
 import { isNamed } from './numbers.js'
+import { present } from './present.js'
 import type { SeriesServer } from './server.js'
 import { readState, type SeriesLedgers, type SeriesState } from './state.js'
 import type { SeriesStorage } from './storage.js'
@@ -348,10 +349,6 @@ function noSeries(collection: string, cause: HiloError): HiloError {
   return new HiloError(
     code,
     because(`No number was made: a series of '${collection}' needs the server once.`, cause),
-    {
-      cause,
-      ...(status !== undefined && { status }),
-      ...(retryAfter !== undefined && { retryAfter }),
-    },
+    { cause, ...present({ status, retryAfter }) },
   )
 }

@@ -14,6 +14,7 @@ import { badOption, called, checkCall, checkText, frozen, isCount, must } from '
 import type { Sealed } from './links.js'
 import { dayIn, isPeriodName, type LocalDate, localDate, periodNamed } from './moment.js'
 import type { Holder } from './online.js'
+import { present } from './present.js'
 import { type DayAt, isDay, type Ranges } from './ranges.js'
 import { type FormatNumber, FROM, type Make, type SettledState, type Why } from './rows.js'
 
@@ -252,8 +253,7 @@ function checkRanges(
         from: Math.max(from, start),
         to,
         ...(prefix && { prefix }),
-        ...(validUntil !== undefined && { validUntil }),
-        ...(data !== undefined && { data: frozen(data, 'data') }),
+        ...present({ validUntil, data: frozen(data, 'data') }),
       }
     })
     .filter(({ from, to }) => from <= to)
@@ -351,11 +351,11 @@ export function checkWhy(state: SettledState, options: Why | undefined): Why {
   must(isState, `a number is settled as ${Object.keys(FROM).join(', ')}`, state)
   const { reason, by, ref } = checkCall(options, 'reason', 'by', 'ref')
   const isGiven = state !== 'confirmed' || reason !== undefined
-  return {
-    ...(isGiven && { reason: checkText('a reason', reason, MAX_REASON_BYTES) }),
-    ...(by !== undefined && { by: checkText('`by`', by, MAX_KEY_BYTES) }),
-    ...(ref !== undefined && { ref: checkText('`ref`', ref, MAX_KEY_BYTES) }),
-  }
+  return present({
+    reason: isGiven ? checkText('a reason', reason, MAX_REASON_BYTES) : undefined,
+    by: checkName('`by`', by),
+    ref: checkName('`ref`', ref),
+  })
 }
 
 /**
@@ -371,7 +371,8 @@ export function checkDate(date: unknown): Date {
 }
 
 /** @throws HiloError `invalid-argument` */
-export const checkBy = (by: string): string => checkText('`by`', by, MAX_KEY_BYTES)
+export const checkName = (what: string, name: string | undefined): string | undefined =>
+  name === undefined ? undefined : checkText(what, name, MAX_KEY_BYTES)
 
 /** @throws HiloError `invalid-argument` */
 export function checkSignal(signal: unknown): void {

@@ -4,7 +4,7 @@
  */
 import { DAY_MS } from '../../core/day.js'
 import { HiloError } from '../../core/errors.js'
-import type { SeriesMark } from '../../core/wire.js'
+import type { SeriesMark } from '../../core/series-marks.js'
 import type { NumberRange, NumberRow } from '../../device/series-store.js'
 
 /** So many days before the end the app is told: an authority takes some to give a range. */

@@ -1,6 +1,8 @@
 /** Compares the register with all that is stored, and finds each entry that was changed. */
+
 import type { Entry, Link, LinkMark, NumberRange, NumberRow } from '../../device/series-store.js'
 import type { StoredSeries } from './numbers.js'
+import { present } from './present.js'
 import { prefixIn } from './ranges.js'
 import { hashOf, nameOf, sealOf, sealOfState } from './register.js'
 import { canonical } from './sha256.js'
@@ -64,13 +66,7 @@ function numbersIn(entries: readonly Entry[]): Map<string, NumberRow & { entry: 
 export function brokenIn({ state, numbers, links, entries }: StoredSeries): BrokenRecord[] {
   const broken: BrokenRecord[] = []
   const name = (at: number, why: BrokenRecord['why'], id?: string, field?: string) =>
-    broken.push({
-      chain: REGISTER,
-      at,
-      ...(id !== undefined && { id }),
-      why,
-      ...(field !== undefined && { field }),
-    })
+    broken.push({ chain: REGISTER, at, why, ...present({ id, field }) })
   let before: Entry | undefined
   for (const entry of entries) {
     const expected = (before?.place ?? 0) + 1
@@ -150,7 +146,7 @@ function seriesIn(entries: readonly Entry[]): ToldSeries {
         now = { ...now, highest: { ...now.highest, [left]: last.number! } }
       last = entry
     } else if (made === undefined && (closing || reopened)) {
-      const done = { ...(closing && { closing }), ...(reopened && { reopened }) }
+      const done = present({ closing, reopened })
       now = { ...now, closing: { ...now.closing, [period]: done } }
     } else if (what === 'closed') now = { ...now, closedAt: last?.made }
   }

@@ -3,7 +3,9 @@
  * one before. Guarantees that no number and no series is written without an entry: it looks at each
  * write of a transaction, so no caller can leave one out.
  */
+
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
+import { present } from './present.js'
 import { endOf, isAlike, type PeriodEnd } from './rows.js'
 import { canonical, sha256 } from './sha256.js'
 import { damaged, readState, type SeriesState } from './state.js'
@@ -106,7 +108,7 @@ const taken = ({ letter, place, takenAt, state, open, page, ...row }: NumberRow)
 
 function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
   const { letter: series, place: made, id, key, state, reason, by, ref, settledAt } = row
-  const of = { series, made, id, ...(key !== undefined && { key }) }
+  const of = { series, made, id, ...present({ key }) }
   const isLate = row.heard === false && before?.heard !== false
   return [
     ...closed(before, row, { series, made, id, period: row.period }),
@@ -119,9 +121,7 @@ function changed(before: NumberRow | undefined, row: NumberRow): Draft[] {
             at: settledAt ?? now(),
             ...of,
             state,
-            ...(reason !== undefined && { reason }),
-            ...(by !== undefined && { by }),
-            ...(ref !== undefined && { ref }),
+            ...present({ reason, by, ref }),
           },
         ]),
   ]
@@ -134,14 +134,14 @@ function closed(
   of: Partial<Draft>,
 ): Draft[] {
   if (canonical(before?.closing) === canonical(closing)) return []
-  const done = closing ? { closing } : { ...(reopened && { reopened }) }
+  const done = closing ? { closing } : present({ reopened })
   return [{ what: closing ? 'closed' : 'reopened', at: now(), ...of, ...done }]
 }
 
 const linked = (link: Link): Draft => {
   const { chain, at, hash, key, kind } = link
-  const of = { ...(key !== undefined && { key }), kind, link: { chain, at, hash } }
-  return { what: 'record', at: now(), ...of, sealed: sealOf(link) }
+  const of = { kind, link: { chain, at, hash }, sealed: sealOf(link) }
+  return { what: 'record', at: now(), ...present({ key }), ...of }
 }
 
 /** The entries of changes of the series. */
@@ -152,17 +152,7 @@ function ofState(old: SeriesState, { ended, current, ledger }: SeriesState): Dra
   if (!current) return over
   const { letter: series, begun, after, ranges, empty = {} } = current
   if (begun !== old.current?.begun)
-    return [
-      ...over,
-      {
-        what: 'begun',
-        at: now(),
-        series,
-        ...(ledger !== undefined && { ledger }),
-        ...(after && { after }),
-        ...(ranges && { ranges }),
-      },
-    ]
+    return [...over, { what: 'begun', at: now(), series, ...present({ ledger, after, ranges }) }]
   const periods = Object.entries(empty).flatMap(([period, each]) =>
     closed(endOf(old.current!, period), each, { series, period }),
   )

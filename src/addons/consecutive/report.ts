@@ -1,82 +1,36 @@
 /** The whole series of a device, number by number, for people that have to account for them. */
-import type {
-  ChainFlag,
-  Closing,
-  Entry,
-  NumberRange,
-  NumberRow,
-  Reopened,
-} from '../../device/series-store.js'
+
+import type { Entry, NumberRange, NumberRow } from '../../device/series-store.js'
 import { dayIn } from './moment.js'
 import { type HeldSeries, heldSeries, type StoredSeries } from './numbers.js'
+import { present } from './present.js'
 import { aboveOf, dataOf, isOver, prefixIn, restOf, unmadeIn } from './ranges.js'
 import { nameOf } from './register.js'
 import { doubtfulIn, type SeriesEnd } from './state.js'
 
-/**
- * - `open`: taken, and nothing else yet.
- * - `confirmed`: on a stored receipt.
- * - `cancelled`: on no receipt; `reason` says why.
- * - `voided`: on a stored receipt that a later record has voided; `reason` says why.
- * - `refused`: the authority has refused the receipt; `reason` says why.
- */
 export type NumberState = NumberRow['state']
 
 /** A state that a number got. */
-export interface Settlement {
-  state: NumberState
+export interface Settlement extends Pick<NumberRow, 'state' | 'reason' | 'by' | 'ref'> {
   /** By the device's clock: ISO 8601, in UTC. */
   at: string
-  reason?: string
-  by?: string
-  ref?: string
 }
 
-export interface ReportedNumber {
-  id: string
+export interface ReportedNumber
+  extends Omit<
+    NumberRow,
+    'letter' | 'place' | 'period' | 'range' | 'open' | 'page' | 'isBack' | 'link'
+  > {
   /** Absent: the series has no periods. `1001-2000`: the range that it is of. */
   period?: string
-  number: number
   /** Of its range. */
   data?: unknown
-  state: NumberState
-  /**
-   * The key of the number's document. Absent: it was never handed out, and its key got another
-   * number.
-   */
-  key?: string
-  /** Why it was cancelled, voided or refused. */
-  reason?: string
-  /** When it was taken, by the device's clock: ISO 8601, in UTC. */
-  takenAt: string
-  /** The date of the document, if the app gave one: ISO 8601, in UTC. */
-  date?: string
-  /** The person that took it. Absent: the app did not say. */
-  takenBy?: string
-  /** It is the last one of a period that is closed. */
-  closing?: Closing
-  /** It was the last one of a period that was closed, and was opened again. */
-  reopened?: Reopened
-  /** When it got its state. Absent: it is open. */
-  settledAt?: string
   /** Each state that it got, in order. Absent: it is open. */
   settled?: Settlement[]
-  /** The person that gave it its state. Absent: the app did not say. */
-  by?: string
-  /** The other document, as the app said. */
-  ref?: string
-  /** False: it was handed out before the server had heard of it. Absent: it was not. */
-  heard?: false
   /** Its date is more than a minute before that of the number before: the clock went back. */
   isBack?: true
   /** Another device may have made this number, too. */
   isDoubtful?: true
-  /** The hash of the app's content: SHA-256 of its JSON, the keys in order. */
-  content?: string
-  /** Which rule made its record in the chain. */
-  rule?: string
-  /** Why it did not fit into the chain when it was made. */
-  flags?: ChainFlag[]
 }
 
 /** A range on the report. */
@@ -162,13 +116,7 @@ function settlementsIn(entries: readonly Entry[]): Map<string, Settlement[]> {
     if (what !== 'settled') continue
     const name = nameOf({ letter: series!, place: made! })
     const of = settled.get(name) ?? []
-    of.push({
-      state: state!,
-      at,
-      ...(reason !== undefined && { reason }),
-      ...(by !== undefined && { by }),
-      ...(ref !== undefined && { ref }),
-    })
+    of.push({ state: state!, at, ...present({ reason, by, ref }) })
     settled.set(name, of)
   }
   return settled

@@ -1,9 +1,10 @@
 /** A number of a series as it is stored, and how that changes. Pure. */
 import { brief, shown } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
-import type { SeriesMark } from '../../core/wire.js'
+import type { SeriesMark } from '../../core/series-marks.js'
 import type { Closing, NumberRange, NumberRow } from '../../device/series-store.js'
 import type { Sealed } from './links.js'
+import { present } from './present.js'
 import { aboveOf, type DayAt, type Progress, placeIn, type Ranges, rangesOf } from './ranges.js'
 
 /** Makes the id of a number. */
@@ -113,10 +114,8 @@ export function newNumber(before: Before, make: Making): NumberRow {
     state: 'open',
     takenAt: now.toISOString(),
     ...(date !== now && { date: date.toISOString() }),
-    ...(by !== undefined && { takenBy: by }),
     open: 1,
-    ...(content !== undefined && { content }),
-    ...(page !== undefined && { page }),
+    ...present({ takenBy: by, content, page }),
     ...(checkIn === undefined && { heard: false }),
     ...(isBack && { isBack: 1 }),
   }
@@ -154,19 +153,6 @@ export function lastOf(
   return mark && { place: after!.last, period: mark.period, number: mark.last }
 }
 
-/** How far each period of these numbers has come; undefined where numbers are places. */
-export function marksOf(
-  rows: readonly Pick<NumberRow, 'place' | 'period' | 'number'>[],
-): { period: string; first: number; last: number }[] | undefined {
-  const marks = new Map<string, { period: string; first: number; last: number }>()
-  for (const { period, number } of rows) {
-    const { first = number, last = number } = marks.get(period) ?? {}
-    marks.set(period, { period, first: Math.min(first, number), last: Math.max(last, number) })
-  }
-  const isPlain = rows.every((row) => row.period === '' && row.number === row.place)
-  return isPlain ? undefined : [...marks.values()]
-}
-
 /** @returns the number, which the page that asked last is in the middle of */
 export const takenBy = (row: NumberRow, page: string | undefined): NumberRow =>
   row.state === 'open' && page !== undefined && page !== row.page ? { ...row, page } : row
@@ -190,11 +176,7 @@ export const FROM = {
 export type SettledState = 'confirmed' | 'cancelled' | 'voided' | 'refused'
 
 /** The person that gives a number its state, and the reason. */
-export interface Why {
-  reason?: string
-  by?: string
-  ref?: string
-}
+export type Why = Pick<NumberRow, 'reason' | 'by' | 'ref'>
 
 /** Have these got one state, for one reason? */
 export const isAlike = (a: Partial<NumberRow>, b: Partial<NumberRow>): boolean =>

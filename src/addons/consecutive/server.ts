@@ -5,17 +5,18 @@
 import { brief } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import { plainHeaders } from '../../core/headers.js'
+import type { SeriesMark } from '../../core/series-marks.js'
 import type {
   SeriesAnswer,
   SeriesCheckInAnswer,
   SeriesCheckInRequest,
-  SeriesMark,
   SeriesRequest,
 } from '../../core/wire.js'
 import { RANGE_PREFIX, SERIES_NAME } from '../../core/wire.js'
 import type { HiloOptions } from '../../device/options.js'
 import { readAnswer } from '../../source/answers.js'
 import { requester, type ServerAddress } from '../../source/http.js'
+import { present } from './present.js'
 import { isDay } from './ranges.js'
 
 export interface SeriesServer {
@@ -49,11 +50,7 @@ export function seriesServer(
         (after === undefined || isMark(Object(after))) &&
         areRanges(ranges)
       if (!isSound) throw invalid(url, answer)
-      const given = {
-        ...(after !== undefined && { after }),
-        ...(ranges !== undefined && { ranges }),
-      }
-      return { series, token, ledger, ...given } as SeriesAnswer
+      return { series, token, ledger, ...present({ after, ranges }) } as SeriesAnswer
     },
     async checkIn(body) {
       const said = await request('POST', `${address}/checkin`, body)

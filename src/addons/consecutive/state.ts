@@ -3,16 +3,16 @@
  * damaged, or newer than this package, is not taken for another one.
  */
 import { HiloError } from '../../core/errors.js'
-import type {
-  SeriesCheckInRequest,
-  SeriesHandedOver,
-  SeriesLink,
-  SeriesMark,
+import { marksOf, type SeriesLink, type SeriesMark } from '../../core/series-marks.js'
+import {
+  LINK_HASH,
+  MOST_PERIODS,
+  type SeriesCheckInRequest,
+  type SeriesHandedOver,
 } from '../../core/wire.js'
-import { LINK_HASH, MOST_PERIODS } from '../../core/wire.js'
 import type { NumberRange, NumberRow } from '../../device/series-store.js'
 import { prefixIn } from './ranges.js'
-import { lastOf, marksOf, type PeriodEnd } from './rows.js'
+import { lastOf, type PeriodEnd } from './rows.js'
 
 export interface SeriesState {
   version: typeof STATE_VERSION
@@ -186,12 +186,13 @@ export function checkInOf(
   // A server that was restored may have forgotten of which period the last number was.
   // guard: H28 each check-in tells of the period
   const before = known ?? lastOf(after)
-  const periods = marksOf(before ? [before, ...rows] : rows)
+  const told = before ? [before, ...rows] : rows
+  const isPlain = told.every((row) => row.period === '' && row.number === row.place)
   const last = rows.at(-1)
   return {
     id,
     last: last?.place ?? heard,
-    ...(periods && { periods }),
+    ...(!isPlain && { periods: marksOf(told) }),
     ...linked(last),
     ...(heard > 0 && { heard: { last: heard, ...linked(known) } }),
     ...(closings.length > 0 && { closings: closings.slice(0, MOST_PERIODS) }),

@@ -10,6 +10,7 @@ import type {
   SeriesStore,
   SeriesTransaction,
 } from '../../device/series-store.js'
+import { must } from './checks.js'
 import type { Draft, Drafted, Sealed } from './links.js'
 import { type HeldSeries, heldSeries, isNamed, type Taken, takenBefore } from './numbers.js'
 import { recorded } from './register.js'
@@ -108,6 +109,8 @@ export class SeriesStorage {
         })
         if (!found) return undefined
         if (!('draft' in found)) {
+          const isKind = found.kind === sealed.kind
+          must(isKind, `the record of this key is of the kind ${found.kind}`, sealed.kind)
           mustBeSame(`record ${found.at}`, key, contentOf(found.content), contentOf(sealed.content))
           return found
         }

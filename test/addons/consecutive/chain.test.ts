@@ -49,7 +49,7 @@ describe('a chain', () => {
     const third = await receipts.next({ key: 'b', kind: 'invoice', content: { total: '7' } })
     expect(third.hash).toBe(sha256(`invoice;A-000002;7;${second.hash}`))
     expect(await receipts.next({ key: 'a', content: { total: '10.00' } })).toMatchObject(first)
-    const again = { key: 'void a', kind: 'x', content: { total: '0' } }
+    const again = { key: 'void a', kind: 'cancellation', content: { total: '0' } }
     expect(await receipts.record(again)).toEqual(second)
     expect(await receipts.verify()).toMatchObject({
       chains: [
@@ -192,7 +192,7 @@ describe('a chain', () => {
       refusal('invalid-argument', 'content'),
     )
     const without = openTill(shop, { name: newName() }).receipts
-    await expect(without.next({ key: 'a', kind: 'x' })).rejects.toEqual(
+    await expect(without.next({ key: 'a', kind: 'cancellation' })).rejects.toEqual(
       refusal('invalid-argument', 'chain'),
     )
     expect(() => openTill(shop, { series: { chain: {} as never } })).toThrow('chain')

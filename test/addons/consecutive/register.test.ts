@@ -401,12 +401,15 @@ describe('a key', () => {
     expect((await receipts.report())[0]!.numbers).toMatchObject([{ content: was }, {}])
   })
 
-  test('of a record has one content, too', async () => {
+  test('of a record has one content and one kind', async () => {
     const text = (_: unknown, previous: string) => previous
     const { receipts } = openTill(shop, { series: { chain: chain({ text }) } })
     await receipts.record({ key: 'a', kind: 'event', content: 1 })
     await expect(receipts.record({ key: 'a', kind: 'event', content: 2 })).rejects.toEqual(
       refusal(/record 1 was made for the key "a"/),
+    )
+    await expect(receipts.record({ key: 'a', kind: 'void', content: 1 })).rejects.toEqual(
+      refusal(/the record of this key is of the kind event; this is void/),
     )
     expect((await receipts.verify()).broken).toEqual([])
   })

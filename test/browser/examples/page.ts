@@ -82,6 +82,7 @@ const examples = {
   dexie: () => import('../../../examples/dexie.js'),
   idb: () => import('../../../examples/idb.js'),
   tanStackDb: () => import('../../../examples/tanstack-db.js'),
+  shopDay: () => import('../../../examples/shop-day.js'),
   serviceWorker: () => import('../../../examples/service-worker-page.js'),
   react,
   vue: () => look(vue),
