@@ -14,7 +14,7 @@ export const ROOT = '/databases/Shop/hilo'
 export const times = <T>(count: number, act: (i: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, i) => act(i)))
 
-export const shownOf = (grants: readonly NextAnswer[]) =>
+const shownOf = (grants: readonly NextAnswer[]) =>
   grants.map(({ Token: token, Low: next }) => ({ token, next }))
 
 export const claimOf = (tags: readonly string[], shown: readonly NextAnswer[] = [], lastMax = 0) =>
