@@ -117,7 +117,7 @@ export const LOST = allowed({
   'page crashed': [WHY, 'its lease is a gap: at most 16 numbers when it was idle'],
   'browser killed': [
     'docs/getting-started.md',
-    "After a crash, or when you quit the whole browser, that's lost: a gap.",
+    "After a crash, or when you quit the whole browser, that's a gap.",
   ],
   'power cut': [
     WHY,
