@@ -1,5 +1,4 @@
 /** Reads and checks the arguments of the calls that are rare. */
-
 import type { isPlain } from '../core/check-keys.js'
 import type { HiloError } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'

@@ -3,7 +3,6 @@
  * collection that was used. Starts all of it, tells it how the page and the network are, and ends
  * it with `close()`.
  */
-
 import { nearest } from '../core/check-keys.js'
 import { HiloError, toFailure } from '../core/errors.js'
 import { plainHeaders } from '../core/headers.js'

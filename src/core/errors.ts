@@ -3,7 +3,6 @@
  * `stack` of an error, so failures cross realms as {@link Failure} data and become a {@link
  * HiloError} again at the public edge.
  */
-
 import { brief } from './brief.js'
 
 /** The cause, for code to act on. The message explains it and names a remedy. */

@@ -73,7 +73,7 @@ export interface SeriesCheckInRequest {
   heard?: { last: number; link?: SeriesLink | undefined } | undefined
   /**
    * The last entry of the device's register. The server keeps the one with the highest place, and
-   * judges nothing by it. Absent: a device of an older version.
+   * judges nothing by it. Absent: it has none yet.
    */
   register?: SeriesLink | undefined
   /**

@@ -2,7 +2,6 @@
  * The requests of a device about its series, and the changes that each answer makes. Pure.
  * Guarantees that a series starts once, and that a series that has ended never goes on.
  */
-
 import { HiloError } from '../../core/errors.js'
 import {
   MOST_PERIODS,

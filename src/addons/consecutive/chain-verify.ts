@@ -1,5 +1,4 @@
 /** Finds each record of the chains, and of the register, that does not fit. */
-
 import type { ChainFlag, Entry, Link, LinkMark, NumberRow } from '../../device/series-store.js'
 import { isCount, must } from './checks.js'
 import type { Rule } from './links.js'

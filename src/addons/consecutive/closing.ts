@@ -2,7 +2,6 @@
  * Closes a period, and opens it again. A page loads this file on demand: no number needs it.
  * Guarantees that no number of a period is made after its closing was counted.
  */
-
 import { MAX_REASON_BYTES } from '../../core/wire.js'
 import type { Closing } from '../../device/series-store.js'
 import { checkCall, checkText, frozen, must } from './checks.js'

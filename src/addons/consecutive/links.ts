@@ -3,7 +3,6 @@
  * that make the links, and this file, come with the option `chain`: an app without a chain loads
  * neither.
  */
-
 import type {
   ChainRecord,
   Link,

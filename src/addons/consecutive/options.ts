@@ -1,5 +1,4 @@
 /** The options of `consecutive`, and their check. */
-
 import { checkKeys } from '../../core/check-keys.js'
 import {
   MAX_NAME_BYTES,

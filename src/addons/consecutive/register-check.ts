@@ -1,5 +1,4 @@
 /** Compares the register with all that is stored, and finds each entry that was changed. */
-
 import type { Entry, Link, LinkMark, NumberRange, NumberRow } from '../../device/series-store.js'
 import type { StoredSeries } from './numbers.js'
 import { present } from './present.js'

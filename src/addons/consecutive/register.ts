@@ -3,7 +3,6 @@
  * one before. Guarantees that no number and no series is written without an entry: it looks at each
  * write of a transaction, so no caller can leave one out.
  */
-
 import type { Entry, Link, NumberRow, SeriesTransaction } from '../../device/series-store.js'
 import { present } from './present.js'
 import { endOf, isAlike, type PeriodEnd } from './rows.js'

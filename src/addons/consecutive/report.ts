@@ -1,5 +1,4 @@
 /** The whole series of a device, number by number, for people that have to account for them. */
-
 import type { Entry, NumberRange, NumberRow } from '../../device/series-store.js'
 import { dayIn } from './moment.js'
 import { type HeldSeries, heldSeries, type StoredSeries } from './numbers.js'
