@@ -157,8 +157,8 @@ export function idForm(options: FormOptions = {}): IdForm {
 /**
  * Ids that any scanner reads: 13 digits, of which the last is the check digit of an EAN (GS1
  * General Specifications, GTIN-13).
- * @param options of which `prefix` is the first 1 to 11 digits; `'20'` to `'29'` are for use inside a
- * company
+ * @param options of which `prefix` is the first 1 to 11 digits; `'20'` to `'29'` are for use inside
+ * a company
  */
 export function ean13(
   options: Omit<FormOptions, 'prefix' | 'width' | 'checkDigit'> & { prefix: string },
