@@ -222,6 +222,8 @@ export class Page {
   excuse: Lost | undefined
   /** When it last began something that may still be under way. */
   busyAt = 0
+  /** When it came back from the back/forward cache last. */
+  backAt = 0
   /** Of each collection: when how many ids were issued, and how many a call has asked for. */
   readonly issues = new Map<string, { until: number; count: number }[]>()
   readonly wishes = new Map<string, { until: number; count: number }[]>()
@@ -387,6 +389,7 @@ export class Page {
 
   /** Out of the back/forward cache: the page goes on where it stopped. */
   restore(): void {
+    this.backAt = this.#scheduler.now
     this.#each((actor) => {
       if (actor.state === 'frozen') actor.state = 'alive'
     })
