@@ -84,7 +84,10 @@ export interface Wanted {
   action: Action
   /** Undefined for `status`, which is about all databases. */
   database?: string | undefined
-  /** `orders`, or `orders|` of an identity. Undefined if the request is not about a single one. */
+  /**
+   * `orders`, or `orders|` of an identity. Undefined if the request is not about a single one, or
+   * has a mistake: that is told only to who may do the action.
+   */
   tag?: string | undefined
   /** Numbers that are claimed; 0 where the request claims none. */
   count: number
