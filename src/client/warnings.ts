@@ -100,10 +100,12 @@ function thrown({ name, message }: Error): string {
 async function whyLost(spawn: () => Worker): Promise<string> {
   const { Worker: Real, document } = globalThis
   let address = ''
-  let isForbidden = false
-  const hear = ({ effectiveDirective }: SecurityPolicyViolationEvent) => {
-    isForbidden ||= effectiveDirective !== 'connect-src'
-  }
+  let hear = (_: SecurityPolicyViolationEvent) => {}
+  const isForbidden = new Promise<boolean>((resolve) => {
+    hear = ({ effectiveDirective }) => effectiveDirective !== 'connect-src' && resolve(true)
+    // Some engines say it long after the file was asked for.
+    setTimeout(resolve, 3_000, false)
+  })
   document.addEventListener('securitypolicyviolation', hear)
   globalThis.Worker = class extends Real {
     constructor(url: string | URL, options?: WorkerOptions) {
@@ -117,11 +119,11 @@ async function whyLost(spawn: () => Worker): Promise<string> {
     globalThis.Worker = Real
     const answer = await fetch(address)
     const type = answer.headers.get('content-type')?.split(';')[0]
-    if (isForbidden) return 'the content security policy forbids its file (worker-src).'
     if (!answer.ok) return `its file answers ${answer.status}: ${answer.url}.`
-    return /javascript/.test(`${type}`)
-      ? `its file loads, and it does not answer: ${answer.url}.`
-      : `${type} comes instead of its file: ${answer.url}.`
+    if (!/javascript/.test(`${type}`)) return `${type} comes instead of its file: ${answer.url}.`
+    return (await isForbidden)
+      ? 'the content security policy forbids its file (worker-src).'
+      : `its file loads, and it does not answer: ${answer.url}.`
   } finally {
     globalThis.Worker = Real
     document.removeEventListener('securitypolicyviolation', hear)

@@ -35,11 +35,9 @@ export interface Proving {
   seconds: number
   /** Hears each line for the terminal. */
   say(line: string): void
-  /** Between two looks. */
-  everyMs?: number
+  /** Between two looks. Default: 200 ms. */
+  pause?(): Promise<unknown>
 }
-
-const EVERY_MS = 200
 
 const SAME_WAY =
   'If the back end may make ids there in another way, run this again and store records there.'
@@ -91,7 +89,7 @@ function chosen(options: ServeOptions, name: string | undefined): Bound & { auth
 async function watchUntilProved(
   query: Query,
   counter: Counter,
-  { seconds, say, everyMs = EVERY_MS }: Proving,
+  { seconds, say, pause = () => sleep(200) }: Proving,
   isFirst: boolean,
 ): Promise<Set<string>> {
   const { blocks, system } = counter
@@ -114,7 +112,7 @@ async function watchUntilProved(
   let right = 0
   const columns = new Set<string>()
   for (const end = Date.now() + seconds * 1_000; ; ) {
-    await sleep(everyMs)
+    await pause()
     const now = await look(query, counter, above)
     const isQuiet = isSame(now, last)
     last = now

@@ -208,7 +208,7 @@ describe('the command', () => {
   test('needs a ledger, a column, one collection, and a back end', async () => {
     const { options, optionsWith } = await shop(LO, SEQUENCE)
     const run = (changed: object, name?: string) =>
-      prove({ ...options, ...changed }, { name, seconds: 0.01, everyMs: 1, say() {} })
+      prove({ ...options, ...changed }, { name, seconds: 0.01, say() {} })
     await expect(run({})).rejects.toThrow(
       'Not proved: in 0.01 seconds, the back end began 0 of 2 blocks',
     )

@@ -2,9 +2,6 @@
 import { prove } from '../../../src/cli/prove.js'
 import type { ServeOptions } from '../../../src/index.js'
 
-/** It watches, or shows the id of the record before. */
-const ASKS = /^(Watching|\d)/
-
 /**
  * Resolves with the lines for the terminal.
  * @param storeOne stores one record more
@@ -16,32 +13,16 @@ export async function proveBeside(
   name?: string,
 ): Promise<string[]> {
   const lines: string[] = []
-  let asked = 0
-  let isStoring = false
-  let wake = () => {}
-  let isOver = false
-  const proving = prove(options, {
+  // Two looks that see the same are shown: a record is stored before the first of them.
+  let isDue = true
+  await prove(options, {
     name,
     seconds: 60,
-    everyMs: 1,
-    say(line) {
-      lines.push(line)
-      // While a record is stored, its value comes before its id.
-      if (ASKS.test(line) || !isStoring) asked++
-      wake()
+    say: (line) => lines.push(line),
+    async pause() {
+      if (isDue) await storeOne()
+      isDue = !isDue
     },
-  }).finally(() => {
-    isOver = true
-    wake()
   })
-  proving.catch(() => {})
-  for (let stored = 0; !isOver; )
-    if (asked > stored) {
-      stored++
-      isStoring = true
-      await storeOne()
-      isStoring = false
-    } else await new Promise<void>((resolve) => (wake = resolve))
-  await proving
   return lines
 }
