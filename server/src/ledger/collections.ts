@@ -44,7 +44,7 @@ export const identityText = ({ database, name }: IdentityKey): string => `${data
 export const isSame = (a: CollectionKey, b: CollectionKey): boolean =>
   a.database === b.database && a.collection === b.collection
 
-/** Each key once, in the order of its first appearance. */
+/** Each key once, in the order of its first appearance; of several items its last one. */
 export const distinct = <K>(keys: readonly K[], textOf: (key: K) => string): K[] => [
   ...new Map(keys.map((key) => [textOf(key), key])).values(),
 ]
