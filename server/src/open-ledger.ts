@@ -12,14 +12,20 @@ import {
   joined,
   refuseWithoutPostgres,
 } from './addons/bound/collections-setting.js'
-import type { CounterHooks } from './addons/bound/hook/options.js'
+import type { CounterHooks } from './addons/bound/hook/hook-options.js'
 import { withSources } from './addons/bound/sources.js'
 import { addressIn } from './addons/postgres/place.js'
-import { type RootSetting, rootSettings } from './addons/region/options.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './addons/region/region.js'
+import { type RootSetting, rootSettings } from './addons/region/region-options.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
-import { type Checks, checked, ledgerLimits, type Optional, secrets } from './ledger/options.js'
+import {
+  type Checks,
+  checked,
+  ledgerLimits,
+  type Optional,
+  secrets,
+} from './ledger/option-checks.js'
 import type { RowStore } from './ledger/row-store.js'
 import type { Opening } from './sql/schema.js'
 

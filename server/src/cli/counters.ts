@@ -49,7 +49,7 @@ import { refuseStandby } from '../addons/postgres/upgrade.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
-import { checked } from '../ledger/options.js'
+import { checked } from '../ledger/option-checks.js'
 import { toSpans } from '../ledger/stock.js'
 import type { ServeOptions } from '../serve.js'
 

@@ -1,6 +1,6 @@
 /** The command `serve`, which also runs when no command is named. */
 import { type Command, Option } from 'commander'
-import { hint } from '../ledger/options.js'
+import { hint } from '../ledger/option-checks.js'
 import { DEFAULT_DRAIN_SECONDS, DESCRIBED, type Settings } from '../settings.js'
 import { fail, flagOf, ledgerCommand, withSettings } from './flags.js'
 import { newLedgerLine, versionAt } from './place.js'

@@ -1,6 +1,6 @@
 /** The handler with Node's log and metrics. */
 import { createHandler } from '../http/handler.js'
-import type { HandlerOptions } from '../http/options.js'
+import type { HandlerOptions } from '../http/handler-options.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics.js'
 

@@ -13,7 +13,7 @@ import {
 } from '../../http/operated.js'
 import { badRequest, forbidden, noRoute, pathOf } from '../../http/refusals.js'
 import { tokenFinder } from '../../http/tokens.js'
-import { checked } from '../../ledger/options.js'
+import { checked } from '../../ledger/option-checks.js'
 import type { HiloDatabase } from './database.js'
 
 const OPERATOR_PATH = /^\/operator\/([^/]+)\/([a-z-]+)$/

@@ -19,8 +19,8 @@ import type { Ledger } from '../../ledger/ledger.js'
 import type { ObjectNamespace } from './cloudflare.js'
 import { type HiloDatabase, type HiloDatabaseClass, hiloDatabase } from './database.js'
 import { operatorRequest } from './operator.js'
-import { checkWorkerOptions, type HiloWorkerOptions } from './options.js'
 import { PORTS } from './ports.js'
+import { checkWorkerOptions, type HiloWorkerOptions } from './worker-options.js'
 
 /** The binding to the class `Database`, as wrangler.jsonc has it. */
 export interface HiloEnv {

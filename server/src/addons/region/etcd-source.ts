@@ -19,7 +19,7 @@ import type { CollectionKey } from '../../ledger/ledger.js'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
 import { parsed } from '../upstream/request.js'
 import { type EtcdClient, openEtcd } from './etcd.js'
-import type { Etcd } from './options.js'
+import type { Etcd } from './region-options.js'
 
 const setup = z.strictObject({
   /** Numbers per block. */

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { UpstreamUnavailable } from '../../ledger/errors.js'
 import { upstreamFailure } from '../upstream/authority.js'
 import { parsed, readTls, send } from '../upstream/request.js'
-import type { Etcd } from './options.js'
+import type { Etcd } from './region-options.js'
 
 /** Only if these values stand under these keys. Undefined: nothing does. */
 type Conditions = Readonly<Record<string, string | undefined>>

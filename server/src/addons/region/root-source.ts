@@ -13,7 +13,7 @@ import { ravenSource } from '../../../../src/source/raven.js'
 import type { Source } from '../../../../src/source/source.js'
 import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
 import { upstreamFailure } from '../upstream/authority.js'
-import type { Root } from './options.js'
+import type { Root } from './region-options.js'
 
 /** The limit of one request to the root. Claims of devices wait as long. */
 const TIMEOUT_MS = 5_000

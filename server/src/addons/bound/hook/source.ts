@@ -11,7 +11,7 @@ import { turns } from '../../../ledger/turns.js'
 import type { BoundSource } from '../../upstream/authority.js'
 import { call, shown } from './call.js'
 import { isFree } from './free-numbers.js'
-import type { Hook } from './options.js'
+import type { Hook } from './hook-options.js'
 
 /** A claim that asks for more gets fewer numbers than it asks for. */
 const MOST_AT_ONCE = 100
