@@ -170,7 +170,7 @@ interface Opened {
 
 // Loaded on demand: each has a driver that the other does not need.
 async function openFile(dataDir: string, bindings: Bindings, opening: Opening): Promise<Opened> {
-  const { openSqliteStore } = await import('./sqlite/store.js')
+  const { openSqliteStore } = await import('./sqlite/sqlite-store.js')
   return { store: openSqliteStore(dataDir, bindings, opening), bindings }
 }
 
@@ -181,7 +181,7 @@ async function openDatabase(
   isFirst: boolean,
   tell: Tell,
 ): Promise<Opened> {
-  const { openPostgresStore } = await import('./addons/postgres/store.js')
+  const { openPostgresStore } = await import('./addons/postgres/postgres-store.js')
   const { startBindings } = await import('./addons/bound/orm/orm-counters.js')
   let bindings = configured
   const store = await openPostgresStore(

@@ -21,7 +21,7 @@ export async function versionAt({
   databaseUrl,
 }: Place): Promise<number | undefined> {
   if (databaseUrl === undefined) {
-    const { readSqliteVersion } = await import('../sqlite/store.js')
+    const { readSqliteVersion } = await import('../sqlite/sqlite-store.js')
     return readSqliteVersion(dataDir)
   }
   const { openPool } = await import('../addons/postgres/pool.js')

@@ -9,7 +9,7 @@ import { reasonOf } from '../ledger/errors.js'
 import { refuseMissing, SQLITE_FILE } from '../sql/schema.js'
 import { connectToRead } from './connection.js'
 import { syncFolder } from './place.js'
-import { readSqliteVersion } from './store.js'
+import { readSqliteVersion } from './sqlite-store.js'
 import { BUSY_TIMEOUT_MS } from './transaction.js'
 
 /** @throws Error when there is no ledger, or the file is there already, or cannot be written */

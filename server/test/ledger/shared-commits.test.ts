@@ -5,7 +5,7 @@ import { atFileEnd } from '../../../test/support/file-end.js'
 import { createLedger } from '../../src/ledger/create-ledger.js'
 import { HeldOfAnother, LedgerUnavailable } from '../../src/ledger/errors.js'
 import type { ClaimOutcome, Grant } from '../../src/ledger/ledger.js'
-import { openSqliteStore } from '../../src/sqlite/store.js'
+import { openSqliteStore } from '../../src/sqlite/sqlite-store.js'
 import { newFolder } from '../folders.js'
 
 type Granted = Extract<ClaimOutcome, { grant: Grant }>

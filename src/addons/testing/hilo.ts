@@ -17,7 +17,7 @@ import { createOwner } from '../../worker/owner.js'
 import type { SeriesAccess } from '../consecutive/index.js'
 import { type TestDevice, TestSeries } from './series.js'
 import { TEST_URL, TestServer } from './server.js'
-import { TestStore } from './store.js'
+import { TestStore } from './test-store.js'
 import { testOwner, testPage } from './worlds.js'
 
 /** The switches of a test, besides the methods that an app has. */

@@ -22,7 +22,7 @@ import {
   SQLITE_FILE,
   upgradeSqlite,
 } from '../sql/schema.js'
-import { sqlStore } from '../sql/store.js'
+import { sqlStore } from '../sql/sql-store.js'
 import { COLLECTIONS, IDENTITIES, META, NAMES, type Table } from '../sql/tables.js'
 import { type Connect, connectTo, connectToRead } from './connection.js'
 import { createMissing, refuseLost, requireOneName, requireWritable, syncEntries } from './place.js'
