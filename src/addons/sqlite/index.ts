@@ -12,7 +12,7 @@ import type { SeriesStore } from '../../device/series-store.js'
 import type { Note } from '../../device/state.js'
 import type { Change, DeviceStore, StoreKey } from '../../store/store.js'
 import { type RunStatement, runStatementOf, type SqliteDatabase, type SqliteRow } from './driver.js'
-import { type Run, SERIES_TABLES, seriesSteps } from './series.js'
+import { type Run, SERIES_TABLES, seriesSteps } from './series-in-sqlite.js'
 
 export type {
   CapacitorDatabase,

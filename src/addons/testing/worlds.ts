@@ -4,7 +4,7 @@
  */
 import type { PageWorld } from '../../client/page-world.js'
 import type { World } from '../../worker/world.js'
-import type { TestServer } from './server.js'
+import type { TestServer } from './test-server.js'
 import type { TestStore } from './test-store.js'
 
 /** Later steps are for pages that live on: they park, or ask again. */
