@@ -14,7 +14,7 @@ import {
 } from './addons/bound/collections-setting.js'
 import type { CounterHooks } from './addons/bound/hook/hook-options.js'
 import { withSources } from './addons/bound/sources.js'
-import { addressIn } from './addons/postgres/place.js'
+import { addressIn } from './addons/postgres/postgres-address.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './addons/region/region.js'
 import { type RootSetting, rootSettings } from './addons/region/region-options.js'
 import { createLedger } from './ledger/create-ledger.js'

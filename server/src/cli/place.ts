@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { placeOf } from '../addons/postgres/place.js'
+import { placeOf } from '../addons/postgres/postgres-address.js'
 import { DEFAULT_DATA_DIR, openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
 import { ledgerCommand, withSettings } from './flags.js'

@@ -24,8 +24,14 @@ import {
 } from '../sql/schema.js'
 import { sqlStore } from '../sql/sql-store.js'
 import { COLLECTIONS, IDENTITIES, META, NAMES, type Table } from '../sql/tables.js'
-import { type Connect, connectTo, connectToRead } from './connection.js'
-import { createMissing, refuseLost, requireOneName, requireWritable, syncEntries } from './place.js'
+import {
+  createMissing,
+  refuseLost,
+  requireOneName,
+  requireWritable,
+  syncEntries,
+} from './file-place.js'
+import { type Connect, connectTo, connectToRead } from './sqlite-connection.js'
 import {
   BUSY_TIMEOUT_MS,
   commitsTo,

@@ -17,7 +17,7 @@ import {
 import { LedgerUnavailable } from '../../ledger/errors.js'
 import type { Ledger } from '../../ledger/ledger.js'
 import type { ObjectNamespace } from './cloudflare.js'
-import { type HiloDatabase, type HiloDatabaseClass, hiloDatabase } from './database.js'
+import { type HiloDatabase, type HiloDatabaseClass, hiloDatabase } from './hilo-database.js'
 import { operatorRequest } from './operator.js'
 import { PORTS } from './ports.js'
 import { checkWorkerOptions, type HiloWorkerOptions } from './worker-options.js'
