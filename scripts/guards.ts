@@ -173,10 +173,10 @@ export const GUARDS: Guard[] = [
   ),
   guard('H11 a grant is added once', 'device/claim'),
   guard('H11 an answer names its claim', 'server/hilo-routes', '...{}'),
-  guard('H11 the answer to another claim is no answer', 'source/raven'),
+  guard('H11 the answer to another claim is no answer', 'source/raven-source'),
   guard('H11 a claim names each collection once', 'server/hilo-routes'),
-  guard('H37 an answer for another tag is no answer', 'source/raven'),
-  guard('H37 an answer with another mark is no answer', 'source/raven'),
+  guard('H37 an answer for another tag is no answer', 'source/raven-source'),
+  guard('H37 an answer with another mark is no answer', 'source/raven-source'),
 
   guard(
     'H12 only its page takes an offer back',
@@ -257,7 +257,7 @@ export const GUARDS: Guard[] = [
   guard('H14 ranges in memory are reported', 'client/pages', change("'memory'", "'best-effort'")),
 
   guard('H15 a message of somebody else is no page', 'worker/tabs'),
-  guard('H15 no range above 2^53−1 is taken', 'source/raven'),
+  guard('H15 no range above 2^53−1 is taken', 'source/raven-source'),
   guard("H15 an app's own source grants whole numbers only", 'source/own', 'return grant'),
   guard('H15 no number above 2^53−1 is granted', 'server/sqlite-ledger'),
 
@@ -1022,7 +1022,7 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H33 nobody but a HiLo server stops this device for long',
-    'source/raven',
+    'source/raven-source',
     change(', LONGEST_WAIT_OF_STRANGERS_MS', ''),
   ),
   guard(
@@ -1030,9 +1030,13 @@ export const GUARDS: Guard[] = [
     'worker/check-ins',
     change(' || noAnswer', ''),
   ),
-  guard('H25 only a HiLo server refuses', 'source/raven', change('isHiloRefusal(body)', 'true')),
+  guard(
+    'H25 only a HiLo server refuses',
+    'source/raven-source',
+    change('isHiloRefusal(body)', 'true'),
+  ),
   guard('H25 a page that answers a write has written nothing', 'source/document'),
-  guard('H25 only who does not know the route is asked by another one', 'source/raven'),
+  guard('H25 only who does not know the route is asked by another one', 'source/raven-source'),
   guard(
     'H25 only a claim that was refused is made by another route',
     'worker/plain',
@@ -1079,7 +1083,7 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H25 a server that cannot serve now is as good as none',
-    'source/raven',
+    'source/raven-source',
     change('status > 501', 'false'),
   ),
   guard(

@@ -6,7 +6,7 @@ import {
   refuseWithoutPostgres,
 } from '../addons/bound/collections-setting.js'
 import { idsOf, lastValue, valueAbove } from '../addons/bound/orm/blocks.js'
-import { highestIn, shapeProblems } from '../addons/bound/orm/checks.js'
+import { highestIn, shapeProblems } from '../addons/bound/orm/counter-checks.js'
 import {
   type Counter,
   type IdColumn,

@@ -19,7 +19,7 @@ import { Pacer } from '../../upstream/authority.js'
 import type { Tell } from '../cautions.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
-import { highestIn, idProblems, problemsOf, shapeProblems } from './checks.js'
+import { highestIn, idProblems, problemsOf, shapeProblems } from './counter-checks.js'
 import { type Binding, type Counter, isSequence, type Relation } from './counter-options.js'
 import {
   addFirstRow,
