@@ -55,7 +55,11 @@ export const GUARDS: Guard[] = [
   guard("H2 a series in an app's own store is committed before it resolves", 'addons/sqlite/store'),
 
   guard('H3 a page at rest holds few', 'client/pages', change('16', '400')),
-  guard('H3 a busy page holds four times its pace at most', 'device/page/stock', change('4', '40')),
+  guard(
+    'H3 a busy page holds four times its pace at most',
+    'device/page/stock-rules',
+    change('4', '40'),
+  ),
   guard(
     'H3 what callers left that wait no more is parked, also during a claim',
     'client/allocator',
@@ -1052,7 +1056,7 @@ export const GUARDS: Guard[] = [
     'source/own',
     'const answer = await callbacks.claim!(target, claim)',
   ),
-  guard('H25 callers that wait hear that a repetition was refused', 'device/page/stock'),
+  guard('H25 callers that wait hear that a repetition was refused', 'device/page/stock-rules'),
   guard(
     'H25 a storage that fails says nothing of the server',
     'client/offline',

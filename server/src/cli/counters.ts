@@ -46,11 +46,11 @@ import { openRaven } from '../addons/bound/raven/cluster.js'
 import { openPool, type PostgresPool } from '../addons/postgres/pool.js'
 import { findSchemas } from '../addons/postgres/schemas.js'
 import { refuseStandby } from '../addons/postgres/upgrade.js'
+import { toSpans } from '../ledger/bound-stock.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
 import { CounterUnusable } from '../ledger/errors.js'
 import { checked } from '../ledger/option-checks.js'
-import { toSpans } from '../ledger/stock.js'
 import type { ServeOptions } from '../serve.js'
 
 /**
