@@ -543,18 +543,22 @@ export const GUARDS: Guard[] = [
 
   guard(
     'H34 who follows begins above all that this device knows',
-    'device/ledger',
+    'device/which-ledger',
     change('above >= highest(state)', 'true'),
   ),
-  guard('H34 a second name stops the device', 'device/ledger', 'return state'),
+  guard('H34 a second name stops the device', 'device/which-ledger', 'return state'),
   guard(
     'H34 nothing that the first ledger granted is issued under the second',
-    'device/ledger',
+    'device/which-ledger',
     'ranges: state.ranges',
   ),
-  guard('H34 between two ledgers nothing is claimed', 'device/ledger'),
-  guard('H34 between two ledgers nothing is leased', 'device/ledger', 'const request = asked'),
-  guard('H34 only the ledger of what is held grants', 'device/ledger'),
+  guard('H34 between two ledgers nothing is claimed', 'device/which-ledger'),
+  guard(
+    'H34 between two ledgers nothing is leased',
+    'device/which-ledger',
+    'const request = asked',
+  ),
+  guard('H34 only the ledger of what is held grants', 'device/which-ledger'),
   guard('H34 a page that hears of two ledgers issues nothing more', 'client/page-leases'),
   guard(
     'H34 a grant names its ledger, whatever the route was that it came by',

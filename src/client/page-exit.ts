@@ -6,7 +6,7 @@
 import type { Range } from '../core/range.js'
 import type { OwnerConfig, Target } from '../device/contract.js'
 import type { DeviceStore, StoreKey } from '../device/device-store.js'
-import { idOf, isNote, NOTES_STORE, nameOf, notesKeyPrefix } from '../device/page-exit.js'
+import { idOf, isNote, NOTES_STORE, nameOf, notesKeyPrefix } from '../device/page-notes.js'
 import type { ReturnedPiece } from '../device/requests.js'
 import type { Note } from '../device/state.js'
 import type { GiveBack } from './give-back.js'
