@@ -20,6 +20,6 @@ export {
   LedgerUnavailable,
 } from './ledger/errors.js'
 export type * from './ledger/ledger.js'
-export { createHiloHandler } from './node/handler.js'
+export { createHiloHandler } from './node/node-handler.js'
 export { type LedgerOptions, openLedger } from './open-ledger.js'
 export { type CloseOptions, type HiloServer, type ServeOptions, serve } from './serve.js'

@@ -11,8 +11,8 @@ import { DEFAULT_HOST, DEFAULT_PORT, namesToAnswer } from './http/open.js'
 import type { LedgerLimits } from './ledger/ledger.js'
 import { checked, type Optional, parted } from './ledger/option-checks.js'
 import { DEFAULT_HORIZON_DAYS, horizon, PRUNE_INTERVAL_MS, pruningAt } from './ledger/prune.js'
-import { createHiloHandler } from './node/handler.js'
-import { createLog } from './node/log.js'
+import { createHiloHandler } from './node/node-handler.js'
+import { createLog } from './node/pino-log.js'
 import { type LedgerOptions, openLedger } from './open-ledger.js'
 
 export interface ServeOptions

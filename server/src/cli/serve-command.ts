@@ -38,7 +38,7 @@ async function run(settings: Settings, config: string | undefined): Promise<void
   process.on('SIGTERM', cutOff)
   // Only a server loads these files: other commands start in half the time.
   const [{ createLog }, { serve }] = await Promise.all([
-    import('../node/log.js'),
+    import('../node/pino-log.js'),
     import('../serve.js'),
   ])
   const log = createLog()
