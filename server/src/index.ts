@@ -13,13 +13,13 @@ export type { EtcdOptions, RootOptions, RootSetting } from './addons/region/regi
 export type { HandlerLimits, HandlerOptions, Wanted } from './http/handler-options.js'
 export type { Log } from './http/log.js'
 export type { Action, ScopedToken, Tokens } from './http/tokens.js'
+export type * from './ledger/ledger.js'
 export {
   CounterUnusable,
   CounterWentBack,
   LedgerMissing,
   LedgerUnavailable,
-} from './ledger/errors.js'
-export type * from './ledger/ledger.js'
+} from './ledger/ledger-errors.js'
 export { createHiloHandler } from './node/node-handler.js'
 export { type LedgerOptions, openLedger } from './open-ledger.js'
 export { type CloseOptions, type HiloServer, type ServeOptions, serve } from './serve.js'

@@ -9,7 +9,7 @@ import { MAX_CONNECTION_AGE_S, openPool, type PostgresPool } from '../src/addons
 import { addressIn } from '../src/addons/postgres/postgres-address.js'
 import { connectionFailure } from '../src/addons/postgres/postgres-failures.js'
 import { openLedger } from '../src/index.js'
-import { LedgerUnavailable } from '../src/ledger/errors.js'
+import { LedgerUnavailable } from '../src/ledger/ledger-errors.js'
 import { newDatabase } from './postgres.js'
 import { startRelay } from './relay.js'
 

@@ -49,7 +49,7 @@ import { refuseStandby } from '../addons/postgres/upgrade.js'
 import { toSpans } from '../ledger/bound-stock.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
-import { CounterUnusable } from '../ledger/errors.js'
+import { CounterUnusable } from '../ledger/ledger-errors.js'
 import { checked } from '../ledger/option-checks.js'
 import type { ServeOptions } from '../serve.js'
 

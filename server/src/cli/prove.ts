@@ -24,7 +24,7 @@ import { nameOfColumn } from '../addons/bound/orm/used-ids.js'
 import { findSchemas } from '../addons/postgres/schemas.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
-import { CounterUnusable } from '../ledger/errors.js'
+import { CounterUnusable } from '../ledger/ledger-errors.js'
 import type { ServeOptions } from '../serve.js'
 import { boundCollections, withPool } from './counters.js'
 

@@ -3,8 +3,9 @@
  * collection. Guarantees that a server grants nothing of a collection if its configuration binds
  * the collection otherwise than the ledger remembers.
  */
-import { CounterUnusable } from './errors.js'
+
 import type { CollectionKey, IdentityKey } from './ledger.js'
+import { CounterUnusable } from './ledger-errors.js'
 
 export const normalized = <K extends CollectionKey>(key: K): K => ({
   ...key,

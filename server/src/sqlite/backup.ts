@@ -5,7 +5,7 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { reasonOf } from '../ledger/errors.js'
+import { reasonOf } from '../ledger/ledger-errors.js'
 import { refuseMissing, SQLITE_FILE } from '../sql/schema.js'
 import { syncFolder } from './file-place.js'
 import { connectToRead } from './sqlite-connection.js'

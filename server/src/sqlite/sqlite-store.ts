@@ -13,7 +13,7 @@ import {
   changedBindings,
   refuseBindings,
 } from '../ledger/collections.js'
-import { LedgerFileChanged, LedgerUnavailable, RESTORE, reasonOf } from '../ledger/errors.js'
+import { LedgerFileChanged, LedgerUnavailable, RESTORE, reasonOf } from '../ledger/ledger-errors.js'
 import type { RowStore } from '../ledger/row-store.js'
 import {
   type Opening,

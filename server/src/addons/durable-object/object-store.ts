@@ -2,7 +2,7 @@
  * The ledger's rows in the SQLite of a Durable Object. There is one object per database, and one
  * thread in it. Guarantees that a commit is on disk before its promise resolves.
  */
-import { LedgerUnavailable, reasonOf } from '../../ledger/errors.js'
+import { LedgerUnavailable, reasonOf } from '../../ledger/ledger-errors.js'
 import type { RowStore } from '../../ledger/row-store.js'
 import { type Opening, upgradeSqlite, writeHealth } from '../../sql/schema.js'
 import { refuseLacking } from '../../sql/shape.js'

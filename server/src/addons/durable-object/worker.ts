@@ -14,8 +14,8 @@ import {
   refusalBody,
   tryLater,
 } from '../../http/refusals.js'
-import { LedgerUnavailable } from '../../ledger/errors.js'
 import type { Ledger } from '../../ledger/ledger.js'
+import { LedgerUnavailable } from '../../ledger/ledger-errors.js'
 import type { ObjectNamespace } from './cloudflare.js'
 import { type HiloDatabase, type HiloDatabaseClass, hiloDatabase } from './hilo-database.js'
 import { operatorRequest } from './operator.js'

@@ -5,7 +5,7 @@
  */
 import { keyText } from '../../ledger/collections.js'
 import type { CounterAnswer, CounterAsk, OrmCounters, Query } from '../../ledger/counter-port.js'
-import { LedgerUnavailable } from '../../ledger/errors.js'
+import { LedgerUnavailable } from '../../ledger/ledger-errors.js'
 import type { RowStore } from '../../ledger/row-store.js'
 import { HEALTH_KEY, type Opening } from '../../sql/schema.js'
 import { sqlStore } from '../../sql/sql-store.js'

@@ -3,7 +3,7 @@
  * start at once. Refuses a standby, and a database that cannot store every name.
  */
 import type { Query, Schemas } from '../../ledger/counter-port.js'
-import { LedgerUnavailable, RowLocked } from '../../ledger/errors.js'
+import { LedgerUnavailable, RowLocked } from '../../ledger/ledger-errors.js'
 import { NAME, putSetting } from '../../sql/meta.js'
 import {
   type Identity,

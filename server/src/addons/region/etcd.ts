@@ -3,7 +3,7 @@
  * went through a majority of the nodes: every request is a transaction, and none is serializable.
  */
 import { z } from 'zod'
-import { UpstreamUnavailable } from '../../ledger/errors.js'
+import { UpstreamUnavailable } from '../../ledger/ledger-errors.js'
 import { upstreamFailure } from '../upstream/authority.js'
 import { parsed, readTls, send } from '../upstream/request.js'
 import type { Etcd } from './region-options.js'

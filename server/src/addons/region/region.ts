@@ -18,8 +18,8 @@ import {
   keyText,
   normalized,
 } from '../../ledger/collections.js'
-import { CounterUnusable } from '../../ledger/errors.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../../ledger/ledger.js'
+import { CounterUnusable } from '../../ledger/ledger-errors.js'
 import { checkFloors } from '../../ledger/marks.js'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
 import { claimWithAuthority, upstreamFailure } from '../upstream/authority.js'

@@ -24,8 +24,8 @@ import type { DeviceState } from '../../../../src/device/state.js'
 import { readState, step } from '../../../../src/device/stored.js'
 import { hear } from '../../../../src/device/which-ledger.js'
 import type { Source } from '../../../../src/source/source.js'
-import { UpstreamUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../../ledger/ledger.js'
+import { UpstreamUnavailable } from '../../ledger/ledger-errors.js'
 import { Pacer, upstreamFailure } from '../upstream/authority.js'
 
 /** The pause after an answer that cannot be used. */

@@ -4,8 +4,8 @@
  * in its place.
  */
 import { bindingKey } from '../../../ledger/collections.js'
-import { CounterUnusable } from '../../../ledger/errors.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Grant } from '../../../ledger/ledger.js'
+import { CounterUnusable } from '../../../ledger/ledger-errors.js'
 import type { Tell } from '../cautions.js'
 import { call, shown } from './call.js'
 import type { Hook } from './hook-options.js'

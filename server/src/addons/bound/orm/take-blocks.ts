@@ -7,7 +7,7 @@
 
 import { toSpans } from '../../../ledger/bound-stock.js'
 import type { Query } from '../../../ledger/counter-port.js'
-import { CounterUnusable } from '../../../ledger/errors.js'
+import { CounterUnusable } from '../../../ledger/ledger-errors.js'
 import { type Span, sizeOf } from '../../../ledger/number-line.js'
 import { firstOf, idsOf, lastValue, valueAbove } from './blocks.js'
 import {
