@@ -708,12 +708,12 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H22 a claim without an id gets no number that was granted before',
-    'server/ledger/stock',
+    'server/ledger/bound-stock',
     'let rest = join(join(line.free, line.fresh), above(line.floor, fresh))',
   ),
   guard(
     'H20 a claim without an id gets no number at or below what its client saw',
-    'server/ledger/stock',
+    'server/ledger/bound-stock',
     'const part = takeFrom(fresh, count)',
   ),
   guard('H22 a ledger is opened with its own secret or not at all', 'server/renew-secret'),

@@ -197,7 +197,7 @@ test.skipIf(!mayMount)(
 test('a process has one connection to a file, also after a hot reload', async () => {
   const dataDir = newFolder()
   const first = openSqliteFile(dataDir, { create: true })
-  const again = '../src/sqlite/connection.js?reloaded'
+  const again = '../src/sqlite/sqlite-connection.js?reloaded'
   const reloaded: typeof import('../src/sqlite/sqlite-connection.js') = await import(again)
   expect(reloaded.connectTo).not.toBe(connectTo)
   const second = reloaded.connectTo(join(dataDir, 'hilo.db'), () => {
