@@ -64,7 +64,7 @@ export async function whyNotAdded(
   grants: readonly NewGrant[],
 ): Promise<CounterWentBack | undefined> {
   if (grants.length === 0) return undefined
-  const around = (await read(
+  const around = await read<Around>(
     statement(
       `SELECT ${nearest(dialect, 'id', CLEAR_TO)} AS "nearest",
          (SELECT g.id ${ofCollection(dialect)} ORDER BY g.serial DESC LIMIT 1) AS "newest",
@@ -72,7 +72,7 @@ export async function whyNotAdded(
        FROM ${givenRows(dialect, GRANTS, MORE)}`,
       ...dialect.given(grants),
     ),
-  )) as Around[]
+  )
   const ids = new Set(around.flatMap(({ nearest, newest }) => [nearest, newest]))
   const found = await read(
     statement(finding(dialect, GRANTS, ['id']), ...dialect.given([...ids].map((id) => ({ id })))),

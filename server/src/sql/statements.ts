@@ -55,7 +55,7 @@ export interface SqlConnection {
   /** On disk before it resolves. Rejected with `LedgerUnavailable`, nobody knows if it happened. */
   transaction<T>(work: Work<T>): Promise<T>
   /** One statement that writes nothing. */
-  read(statement: Statement): Promise<unknown[]>
+  read<Row>(statement: Statement): Promise<Row[]>
   connections?(): Connections
   /** Runs the work, writes something, and waits for no other writer. */
   ping(work: Work<void>): Promise<void>
@@ -84,12 +84,15 @@ export const SQLITE: Dialect = {
 }
 
 /** Runs a statement to its end, and returns its rows. */
-export type Run = (statement: Statement) => unknown[]
+export type Run = <Row>(statement: Statement) => Row[]
 
 /** The work of a synchronous driver, in the caller's transaction. */
 export function runWork<T>(run: Run, { begins, reads, step }: Work<T>): T {
   begins?.()
-  const { answer, writes } = step(reads.map(run), new Map())
+  const { answer, writes } = step(
+    reads.map((each) => run(each)),
+    new Map(),
+  )
   for (const each of writes) run(each)
   return answer
 }
