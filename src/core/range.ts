@@ -11,7 +11,7 @@ export interface Range {
   prefix: string
   /** The node that granted it; empty when the authority has none. */
   serverTag: string
-  /** The grant's grant token; absent from an authority without one (a real RavenDB). */
+  /** The grant's token; absent from an authority without one (a real RavenDB). */
   token?: string
 }
 

@@ -50,7 +50,7 @@ export interface NextManyRequest {
   device?: string | undefined
   collections: {
     tag: string
-    /** Exactly as many numbers are asked for. A range of numbers that came back may have fewer. */
+    /** How many numbers are asked for. A range of numbers that came back may have fewer. */
     count: number
     /** Default 0. */
     lastMax?: number
@@ -83,7 +83,7 @@ export interface NextManyAnswer {
 export interface ReturnRequest extends ReturnedRange, Authorized {}
 
 interface Authorized {
-  /** As the header says it, which a page that closes cannot send to another origin. */
+  /** As in the header, which a page that closes cannot send to another origin. */
   authorization?: string | undefined
 }
 
@@ -343,9 +343,9 @@ export const MAX_PERIOD_BYTES = 64
 export const MAX_REASON_BYTES = 1024
 
 /**
- * How much the parts of a request may have: a client sends no more, and a server that takes less
- * does not start. So no request is refused for its size each time that it comes again. The client
- * has each one alone.
+ * The most that the parts of a request may have. A client sends no more, and a server that takes
+ * less does not start: otherwise a request could be refused for its size at each repetition. The
+ * client imports each constant by itself, and not this object.
  */
 export const LIMITS = {
   claims: MOST_CLAIMS,
@@ -360,7 +360,7 @@ export const LIMITS = {
   urlLength: 4_096,
 } as const
 
-/** `Type` of a refusal that fewer numbers might not get. */
+/** `Type` of a refusal of too many numbers: a claim for fewer may be granted. */
 export const TOO_MANY = 'System.ArgumentOutOfRangeException'
 
 /** Smallest capacity the protocol grants. */

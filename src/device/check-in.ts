@@ -49,9 +49,10 @@ export function reportIn(
 }
 
 /**
- * Does a device that starts ask the server whether it is a copy, before it leases stored ranges, or
- * those of a claim under way? Not if the server answered this run before, and the stored answer is
- * that one: nobody has put an older storage in place since. No clock can say so (H19).
+ * Does a device that starts have to ask the server whether it is a copy? It asks before it leases
+ * stored ranges, or those of a claim under way. It need not where the server has answered in this
+ * run before, and that answer is the stored one: nobody has put an older storage in its place
+ * since. No clock can tell that (H19).
  * @param known the last check-in that was answered before the page's reload
  */
 export function asksFirst(state: DeviceState, known?: string, ownClaim?: string): boolean {

@@ -1,7 +1,8 @@
 /**
- * Shared by the steps of a ledger. A ledger may be an older copy of itself, because it was restored
- * from a backup: which tokens prove that (H20). Guarantees that such a database grants nothing
- * before its floors were raised, and that each step works on rows above their floors.
+ * Shared by the steps of a ledger. A ledger that was restored from a backup is an older copy of
+ * itself, and some grant tokens prove that: `provesOlderCopy` says which (H20). Guarantees that
+ * such a database grants nothing before its floors were raised, and that each step works on rows
+ * above their floors.
  */
 import {
   authorityOf,

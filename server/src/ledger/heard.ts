@@ -8,8 +8,8 @@ import type { Series, SeriesCheckIn, SeriesPeriod, SeriesRange, ToldPeriod } fro
 import type { SeriesRow } from './rows.js'
 
 /**
- * As many periods does the ledger keep of a series. Each takes some 40 bytes of a row that is
- * written at each check-in.
+ * The ledger keeps this many periods of a series, the newest. Each takes some 40 bytes of a row
+ * that is written at each check-in.
  */
 export const MOST_PERIODS = 1_000
 

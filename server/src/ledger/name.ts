@@ -15,7 +15,7 @@ export const newLedgerName = (): string =>
 
 export const LEDGER_NAME = /^[a-z\d]{16}$/
 
-/** The name of a ledger whose numbers do not all come from elsewhere: a region's are its root's. */
+/** A ledger's name. Undefined: it is a region's, whose numbers all come from its root. */
 export const ownName = (name: string, bound: BoundCollections): string | undefined =>
   bound.get(EVERY_COLLECTION)?.authority === 'upstream' ? undefined : name
 

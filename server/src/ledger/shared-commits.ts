@@ -39,8 +39,8 @@ export function withSharedCommits(core: LedgerCore): SharingCore {
   const { change, context } = core
   const waiting = batches<Waiting>(({ shared }) => 1 + (shared.select.grants?.length ?? 0), commit)
 
-  /** The bound collection that a step is about, or none. */
-  function laneOf({ collections = [], serials = [] }: SharedSelection): string {
+  /** The line of a step: of its bound collection, or of all others. */
+  function lineOf({ collections = [], serials = [] }: SharedSelection): string {
     const found = [...collections, ...serials].find(
       (key) => authorityOf(context.bound, key) !== 'ledger',
     )
@@ -65,7 +65,7 @@ export function withSharedCommits(core: LedgerCore): SharingCore {
     new Promise<T>((resolve, reject) => {
       const settle = (outcome: Outcome) =>
         'failure' in outcome ? reject(outcome.failure) : resolve(outcome.answer as T)
-      waiting.add(laneOf(shared.select), { shared, settle })
+      waiting.add(lineOf(shared.select), { shared, settle })
     })
 
   return { ...core, share }

@@ -40,7 +40,7 @@ export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs'])
   )
   let seen: State = { mark: 0, timeline: 0 }
 
-  /** Runs the work with a look at the ledger before it. */
+  /** Runs the work in a transaction that first checks whether this is the same ledger. */
   async function watch<T>(work: Work<T>, run: (work: Work<T>) => Promise<T>): Promise<T> {
     let least = seen
     let reached = seen

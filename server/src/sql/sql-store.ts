@@ -1,4 +1,4 @@
-/** The ledger's rows in a database that speaks SQL: the store is written once for all of them. */
+/** The store of the ledger's rows, written once for all databases that speak SQL. */
 import { setImmediate } from 'node:timers'
 import type { IdentityKey } from '../ledger/ledger.js'
 import { LedgerUnavailable } from '../ledger/ledger-errors.js'

@@ -7,7 +7,7 @@ import type { CounterAnswers, CounterAsk } from '../ledger/counter-port.js'
 import type { Connections } from '../ledger/ledger.js'
 import { type Column, columnsOf, fieldsOf, type Naming, nameIn, type Table } from './tables.js'
 
-/** A statement, whose parameters are `$1`, `$2` and so on, in the order of their first use. */
+/** A statement with parameters, which are `$1`, `$2` and so on in the order of their first use. */
 export interface Statement {
   text: string
   parameters: readonly unknown[]
