@@ -1,7 +1,7 @@
 /**
  * Keeps enough ids of one collection at hand in this page: fetches them, parks those that are not
- * needed, and refuses the callers that cannot be served. `device/page/stock-rules` decides, and this
- * does it. Guarantees that one fetch runs at a time, and none after the page was closed.
+ * needed, and refuses the callers that cannot be served. `device/page/stock-rules` decides, and
+ * this does it. Guarantees that one fetch runs at a time, and none after the page was closed.
  */
 import { type Failure, fromFailure, type HiloError, toFailure } from '../core/errors.js'
 import type { DeviceView } from '../device/contract.js'
