@@ -8,7 +8,7 @@ import { firstOf } from '../addons/bound/orm/blocks.js'
 import { alternativesTo, idProblems, shapeProblems } from '../addons/bound/orm/counter-checks.js'
 import type { Counter } from '../addons/bound/orm/counter-options.js'
 import { descriptionOf, nameOf, nextValue } from '../addons/bound/orm/counter-statements.js'
-import { explained } from '../addons/bound/orm/orm-counters.js'
+import { countersIn, explained } from '../addons/bound/orm/orm-counters.js'
 import {
   BLOCKS_NEEDED,
   isContradicted,
@@ -74,9 +74,7 @@ export async function prove(options: ServeOptions, proving: Proving): Promise<vo
 }
 
 function chosen(options: ServeOptions, name: string | undefined): Bound & { authority: 'counter' } {
-  const counters = [...boundCollections(options)].flatMap(([key, bound]) =>
-    bound.authority === 'counter' ? [[key, bound] as const] : [],
-  )
+  const counters = countersIn(boundCollections(options))
   const found = counters.filter(([key]) => name === undefined || key === name.toLowerCase())
   if (found.length === 1) return found[0]![1]
   const names = counters.map(([, { database, collection }]) => `${database}/${collection}`)

@@ -307,7 +307,8 @@ async function startProblems(
   return byIds.length > 0 ? byIds : problems
 }
 
-const countersIn = (bindings: Bindings<Relation>) =>
+/** Those whose numbers come from an ORM's counter. */
+export const countersIn = <Name>(bindings: Bindings<Name>) =>
   [...bindings].flatMap(([name, bound]) =>
     bound.authority === 'counter' ? [[name, bound] as const] : [],
   )
