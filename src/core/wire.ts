@@ -114,7 +114,7 @@ export interface CheckInRequest {
   }[]
   /** Tokens of grants whose numbers were all issued. The answer has no entry for them. */
   spent?: string[]
-  /** As of a claim. */
+  /** As in a {@link NextManyRequest}. */
   ledgers?: LedgerNames | undefined
 }
 
@@ -293,7 +293,9 @@ export interface ExplainAnswer {
   number: number
   /** The same in words, a line for each grant and series. */
   text: string
-  /** As a number of an id. Absent: there are no ranges of the collection, or nobody asked. */
+  /**
+   * As the number of an id. Absent: the collection has no ranges, or only a series was asked for.
+   */
   id?: {
     state: 'used' | 'held' | 'free' | 'returned' | 'above' | 'forgotten'
     max: number

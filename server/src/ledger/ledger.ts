@@ -93,11 +93,11 @@ export type ClaimRefusal =
 
 /** The device holds numbers of another ledger than this one. Nothing was granted. */
 export interface OtherLedger {
-  /** Which the device holds numbers of. */
+  /** The name of the ledger that the device holds numbers of. */
   held: string
-  /** Of this one. */
+  /** The name of this one. */
   name: string
-  /** Under which both grant. */
+  /** The server tag under which both grant. */
   serverTag: string
   /**
    * An operator has said that this one follows that one, which granted nothing above this number.
@@ -130,7 +130,7 @@ export interface CheckIn {
   grants: readonly ShownGrant[]
   /** Tokens of grants of which every number was issued. They are void from then on. */
   spent?: readonly string[] | undefined
-  /** As of a claim. */
+  /** As in a `ClaimRequest`. */
   ledgers?: LedgerNames | undefined
   /** With them: the tag of the node that answers. */
   serverTag?: string | undefined
@@ -176,8 +176,8 @@ export interface RaisedFloors {
   collections: number
   identities: number
   /**
-   * Collections and identities that are not there yet begin above this. 0: where the root of this
-   * region says.
+   * Collections and identities that are not there yet begin above this. 0: in a region, whose root
+   * says where they begin.
    */
   floor: number
   /**
@@ -255,7 +255,7 @@ export type IdentityOutcome =
 export interface SeriesClaim extends CollectionKey {
   /** A claim that is repeated with the same id gets the same series. */
   id: string
-  /** As of a claim. */
+  /** As in a `ClaimRequest`. */
   by?: string | undefined
   /** So many series that nobody has closed may this token of access have. Default: any number. */
   most?: number | undefined
@@ -475,7 +475,9 @@ export interface NumberQuestion extends CollectionKey {
 /** The ledger's knowledge of one number. */
 export interface Explanation extends CollectionKey {
   number: number
-  /** As a number of an id. Absent: there are no ranges of the collection, or nobody asked. */
+  /**
+   * As the number of an id. Absent: the collection has no ranges, or only a series was asked for.
+   */
   id?: {
     /**
      * - `used`: the device that got it has said that it was used there, or lost in a crash.

@@ -168,7 +168,7 @@ export function writeMarks(
 
 const NOTHING_WANTED: Pick<CounterAsk, 'stock' | 'missing'> = { stock: [], missing: () => 0 }
 
-/** A command has not the function of the app, and needs it for no floor. */
+/** A command does not have the function of the app, and no floor needs it. */
 const isOfHook = ({ binding }: LoadedCollection): boolean => binding?.startsWith(HOOK) ?? false
 
 /** The counter of an ORM is raised with the floor: the next block comes from above it. */

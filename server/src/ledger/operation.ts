@@ -140,11 +140,11 @@ interface Evidence {
   grants: readonly GrantRow[]
   /** Of the collection. */
   series: readonly SeriesRow[]
-  /** It has more. */
+  /** The collection has more series. */
   isMore: boolean
 }
 
-/** Those of a name, or the first of the collection. */
+/** The series of a name, or the first ones of the collection. */
 async function seriesFor(
   store: RowStore,
   { database, collection, series }: NumberQuestion,

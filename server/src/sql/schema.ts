@@ -39,7 +39,7 @@ export const metaTable = (schema: string): string =>
 /** The row that `/healthz` writes, to find out whether the ledger can be written to. */
 export const HEALTH_KEY = 'health'
 
-/** The identity of a ledger for others. */
+/** Others know a ledger by these. */
 export interface Identity {
   /** The secrets that sign its grant tokens. */
   secrets: Secrets
