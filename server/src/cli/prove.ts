@@ -8,7 +8,7 @@ import { firstOf } from '../addons/bound/orm/blocks.js'
 import { alternativesTo, idProblems, shapeProblems } from '../addons/bound/orm/counter-checks.js'
 import type { Counter } from '../addons/bound/orm/counter-options.js'
 import { descriptionOf, nameOf, nextValue } from '../addons/bound/orm/counter-statements.js'
-import { countersIn, explained } from '../addons/bound/orm/orm-counters.js'
+import { explained } from '../addons/bound/orm/explained.js'
 import {
   BLOCKS_NEEDED,
   isContradicted,
@@ -19,6 +19,7 @@ import {
 import { findCounter } from '../addons/bound/orm/relations.js'
 import { columnsOf, proveCommand, rememberProof } from '../addons/bound/orm/remembered-proof.js'
 import { quoted } from '../addons/bound/orm/sql-text.js'
+import { countersIn } from '../addons/bound/orm/start-bindings.js'
 import { unnamedProblems } from '../addons/bound/orm/unnamed-columns.js'
 import { nameOfColumn } from '../addons/bound/orm/used-ids.js'
 import { findSchemas } from '../addons/postgres/schemas.js'
