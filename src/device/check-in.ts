@@ -1,9 +1,9 @@
 /**
  * Check-in: the device shows its grant tokens, the server swaps each for a new one. Pure
- * transitions. Guarantees that an offer whose fate was unknown comes back only when no request
- * under its old token can take it away any more (H12), and that a copy of this device's storage
- * stops using the ranges with which the other copy went on (H13). Ranges that the server has
- * dropped are dropped here.
+ * transitions. Guarantees that an offer of unknown fate comes back only once no request under its
+ * old token can take it away (H12), and that a copy of this device's storage stops using its ranges
+ * once the other copy has gone on with them (H13). Ranges that the server has dropped are dropped
+ * here.
  */
 import { insertAll, type Range, size, total } from '../core/range.js'
 import { type CheckInAnswer, type CheckInRequest, MOST_TOKENS } from '../core/wire.js'

@@ -1,6 +1,6 @@
 /**
- * Of which numbers of a series the ledger has heard, from whomever: its device, a copy of that, or
- * a device that had the series before. Pure.
+ * The numbers of a series that the ledger has heard of: from its device, from a copy of the device,
+ * or from a device that had the series before. Pure.
  */
 import { createHash } from 'node:crypto'
 import { joined as joinedAll } from '../../../src/core/series-marks.js'

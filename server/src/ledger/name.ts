@@ -21,7 +21,7 @@ export const ownName = (name: string, bound: BoundCollections): string | undefin
 
 /**
  * The counter of an ORM is in the ledger's own database and in its dumps, so it has the ledger's
- * name. So has a counter that a function of the app asks: nobody says which one that is.
+ * name. A counter that a function of the app asks has it, too: nobody can tell which counter it is.
  * @returns the name of where the numbers of a collection come from. Undefined: it has none
  */
 export const namesOf =

@@ -1,8 +1,8 @@
 /**
  * Steps that arrive while a commit is under way share the next one: check-ins, give-backs, and
  * check-ins of series. Each works on the rows as the ones before it have left them. Guarantees that
- * a step which cannot be done fails alone, and that steps about a bound collection, whose row
- * somebody else may hold locked, delay no others.
+ * a step which cannot be done fails alone. Steps about a bound collection delay no others: somebody
+ * else may hold its row locked.
  */
 import { batches, isOutage } from './batches.js'
 import { authorityOf, distinct, keyText, serialText } from './collections.js'

@@ -2,8 +2,8 @@
  * The table `hilo_meta`: the settings of whole databases, and the mark by which a process knows its
  * ledger again. A process remembers the highest state that it has seen: the mark, which every
  * commit raises, and the timeline of the database. Guarantees that no transaction commits on a
- * ledger below that, or on one with another secret: not on an old primary that came back, nor on a
- * copy that was put in the ledger's place.
+ * lower state, or on a ledger with another secret: not on an old primary that came back, nor on a
+ * copy in the ledger's place.
  */
 
 import { isKeptOutside, type Secrets } from '../ledger/grant-token.js'

@@ -1,7 +1,6 @@
 /**
- * The port of a database that speaks SQL, and the statements that find and write the rows of a
- * table, which are made of its description. For another database, write a `SqlConnection` with its
- * `Dialect`.
+ * The port of a database that speaks SQL; and the statements that find and write rows, each made of
+ * the description of a table. For another database, write a `SqlConnection` with its `Dialect`.
  */
 import type { CounterAnswers, CounterAsk } from '../ledger/counter-port.js'
 import type { Connections } from '../ledger/ledger.js'

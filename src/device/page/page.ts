@@ -1,10 +1,10 @@
 /**
- * A page of one collection: the leases that it issues from, the offers that it may give back, and
- * the leases that it gave up without a confirmation so far. Each function is one event, synchronous
- * and free of I/O. It changes the page in place: of two copies, each would issue the same numbers.
- * Guarantees that a page issues nothing that it has parked, sent or lost to a fork (H6), that it
- * sends an offer once (H8), and that a failed exchange forgets nothing: a lease that was given up
- * goes into every exchange until one is answered. To send it twice is safe.
+ * A page of one collection: its leases, its offers, and the leases that it gave up and that no
+ * answer has confirmed yet. Each function is one event, synchronous and free of I/O. It changes the
+ * page in place: of two copies, each would issue the same numbers. Guarantees that a page issues
+ * nothing that it has parked, sent or lost to a fork (H6), that it sends an offer once (H8), and
+ * that a failed exchange forgets nothing: each one says what was given up, until one is answered.
+ * To send it twice is safe.
  */
 import { insertAll, isReturnable, type Range } from '../../core/range.js'
 import { idOf } from '../page-notes.js'

@@ -1,7 +1,7 @@
 /**
  * The start of a ledger whose collections are bound to counters of ORMs. Guarantees that each
- * counter is found and checked before the first claim, and that a binding which the ledger remembers
- * otherwise, or which nobody has proved, stops the start.
+ * counter is found and checked before the first claim, and that a binding which the ledger
+ * remembers otherwise, or which nobody has proved, stops the start.
  */
 import { changedBindings, refuseBindings } from '../../../ledger/collections.js'
 import type { OrmCounters, Query, Schemas, SqlDatabase } from '../../../ledger/counter-port.js'
