@@ -12,14 +12,14 @@ import {
   isRememberedOtherwise,
   rememberBinding,
 } from '../addons/bound/orm/bound-rows.js'
-import { highestIn, shapeProblems } from '../addons/bound/orm/counter-checks.js'
 import {
   type Counter,
   type IdColumn,
   idColumn,
   isSequence,
   type Relation,
-} from '../addons/bound/orm/counter-options.js'
+} from '../addons/bound/orm/counter-binding.js'
+import { highestIn, shapeProblems } from '../addons/bound/orm/counter-checks.js'
 import {
   descriptionOf,
   firstValue,

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bound } from '../addons/bound/collections-setting.js'
 import { firstOf } from '../addons/bound/orm/blocks.js'
+import type { Counter } from '../addons/bound/orm/counter-binding.js'
 import { alternativesTo, idProblems, shapeProblems } from '../addons/bound/orm/counter-checks.js'
-import type { Counter } from '../addons/bound/orm/counter-options.js'
 import { descriptionOf, nameOf, nextValue } from '../addons/bound/orm/counter-statements.js'
 import { explained } from '../addons/bound/orm/explained.js'
 import {

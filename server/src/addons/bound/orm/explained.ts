@@ -1,6 +1,6 @@
 /** Names the counter, and a remedy, where PostgreSQL refuses to read or move one. */
 import { CounterUnusable, LedgerUnavailable } from '../../../ledger/ledger-errors.js'
-import type { Binding } from './counter-options.js'
+import type { Binding } from './counter-binding.js'
 import { nameOf } from './counter-statements.js'
 
 /** SQLSTATEs whose cause is the counter or its table: all but those of the database's state. */
