@@ -297,8 +297,19 @@ export interface ExplainAnswer {
    * As the number of an id. Absent: the collection has no ranges, or only a series was asked for.
    */
   id?: {
+    /**
+     * - `used`: the device that got it has said that it was used there, or lost in a crash.
+     * - `held`: the device that got it holds it, or has used it since it was heard of.
+     * - `free`: it came back, and will be granted.
+     * - `returned`: it came back, and is granted to nobody any more.
+     * - `above`: it was never granted, and lies above all granted numbers.
+     * - `forgotten`: no grant on record covers it. Grants are forgotten after the horizon, and
+     *   some numbers are skipped.
+     */
     state: 'used' | 'held' | 'free' | 'returned' | 'above' | 'forgotten'
+    /** How far the collection has gone. */
     max: number
+    /** Nothing at or below is granted any more. Absent: the number is above. */
     floor?: number
   }
   grants: {

@@ -1,8 +1,8 @@
 /** The part of the ledger that devices and upstreams use: claims, give-backs and check-ins. */
+import type { LedgerNames } from '../../../src/core/wire.js'
 import type { CollectionKey } from './keys.js'
 
-/** Public names of ledgers, by the server tag of their grants. */
-export type LedgerNames = Readonly<Record<string, string>>
+export type { LedgerNames }
 
 export interface ClaimRequest extends CollectionKey {
   /**

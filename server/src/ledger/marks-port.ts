@@ -1,4 +1,6 @@
-/** The part of the ledger that says how far collections have gone, and raises them after a restore. */
+/**
+ * The part of the ledger that says how far collections have gone, and raises them after a restore.
+ */
 import type { CollectionKey, IdentityKey } from './keys.js'
 
 export interface Floor extends CollectionKey {

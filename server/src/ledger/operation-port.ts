@@ -1,5 +1,7 @@
 /** The part of the ledger that an operator uses: what is in it, and his steps. */
+
 import type { SeriesPeriod } from '../../../src/core/series-marks.js'
+import type { ExplainAnswer } from '../../../src/core/wire.js'
 import type { CollectionKey } from './keys.js'
 import type { Series, SeriesKey } from './series-port.js'
 
@@ -18,22 +20,7 @@ export interface Explanation extends CollectionKey {
   /**
    * As the number of an id. Absent: the collection has no ranges, or only a series was asked for.
    */
-  id?: {
-    /**
-     * - `used`: the device that got it has said that it was used there, or lost in a crash.
-     * - `held`: the device that got it holds it, or has used it since it was heard of.
-     * - `free`: it came back, and will be granted.
-     * - `returned`: it came back, and is granted to nobody any more.
-     * - `above`: it was never granted, and lies above all granted numbers.
-     * - `forgotten`: no grant on record covers it. Grants are forgotten after the horizon, and
-     *   some numbers are skipped.
-     */
-    state: 'used' | 'held' | 'free' | 'returned' | 'above' | 'forgotten'
-    /** How far the collection has gone. */
-    max: number
-    /** Nothing at or below is granted any more. Absent: the number is above. */
-    floor?: number
-  }
+  id?: ExplainAnswer['id']
   /** Grants that cover it, or did before it came back; oldest first. At most ten, the newest. */
   grants: readonly ExplainedGrant[]
   /** Series of the collection. */

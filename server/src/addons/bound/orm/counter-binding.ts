@@ -1,5 +1,5 @@
 /**
- * What the options of a counter mean: where it is, which ids its values stand for, and the columns
+ * The meaning of a counter's options: where it is, which ids its values stand for, and the columns
  * that have them. Guarantees that a binding is complete and fits its strategy. Whether the database
  * agrees is found out by `counter-checks.ts`.
  */
