@@ -60,7 +60,7 @@ export class Instance {
     this.options = options
     this.#home = this.#allocatorsOf(options.database)
     const { url, name, timeout, credentials, device, headers, worker, source, store } = options
-    const missing = source || url ? undefined : noPage()
+    const missing = isServer(store) || !(source || url) ? noPage() : undefined
     const config: OwnerConfig = {
       url: source?.key ?? url,
       ...(source && { isAsked: true }),
@@ -262,6 +262,13 @@ export class Instance {
     if (this.signal.aborted) return 'closed'
     return this.context.world.isVisible() ? 'visible' : 'hidden'
   }
+}
+
+/** Nothing here keeps a number: no page, and no storage of a browser or of the app. */
+export function isServer(store: DeviceStore | undefined): boolean {
+  const { document, location, indexedDB } = globalThis as Partial<typeof globalThis>
+  // In Deno, `location` is there without a value.
+  return !(document || location || indexedDB || store)
 }
 
 /** 128 random bits. (`crypto.randomUUID` is missing on pages served over plain http, H18.) */
