@@ -265,11 +265,9 @@ export class Instance {
 }
 
 /** Nothing here keeps a number: no page, and no storage of a browser or of the app. */
-export function isServer(store: DeviceStore | undefined): boolean {
-  const { document, location, indexedDB } = globalThis as Partial<typeof globalThis>
-  // In Deno, `location` is there without a value.
-  return !(document || location || indexedDB || store)
-}
+// In Deno, `location` is there without a value.
+export const isServer = (store: DeviceStore | undefined): boolean =>
+  !(store || globalThis.document || globalThis.location || globalThis.indexedDB)
 
 /** 128 random bits. (`crypto.randomUUID` is missing on pages served over plain http, H18.) */
 export const newId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')

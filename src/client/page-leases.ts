@@ -260,8 +260,8 @@ export class PageLeases {
 
   /** A hidden page whose storage is its memory has the only reserve. It sends it when it goes. */
   #mayGiveBack(): boolean {
-    if (this.#isInMemory() && this.view!.reserve > 0) return false
-    return performance.now() - this.#gaveBackAt > GIVE_BACK_PAUSE_MS
+    const isReserve = this.#isInMemory() && this.view!.reserve > 0
+    return !isReserve && performance.now() - this.#gaveBackAt > GIVE_BACK_PAUSE_MS
   }
 
   #keepsNothing(): boolean {
