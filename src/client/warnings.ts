@@ -1,4 +1,5 @@
 /** The warnings for a developer's console; loaded with the first one. */
+import { shown } from '../core/brief.js'
 
 /**
  * A page has two open instances for one device.
@@ -80,9 +81,19 @@ function inMemory(): string {
 async function noWorker(cause: unknown, spawn: (() => Worker) | undefined): Promise<string> {
   const why =
     cause instanceof Error
-      ? thrown(cause)
+      ? (madeOf(spawn) ?? thrown(cause))
       : await whyLost(spawn!).catch(() => 'its file did not load, or it does not answer.')
   return `no worker runs, so this page makes ids itself: ${why} See docs/bundlers.md.`
+}
+
+/** What the app's own function makes, if that is no worker. */
+function madeOf(spawn: (() => Worker) | undefined): string | undefined {
+  try {
+    const made = spawn!()
+    if (typeof made?.terminate === 'function') made.terminate()
+    else return `\`worker\` made ${shown(made)} in place of a Worker.`
+  } catch {}
+  return undefined
 }
 
 function thrown({ name, message }: Error): string {

@@ -57,6 +57,14 @@ describe('in development, one line in the console says', () => {
     expect(hilo.status().degraded).toEqual(['no-worker'])
   })
 
+  test('that `worker` makes no worker', async () => {
+    vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
+    vi.stubGlobal('window', new EventTarget())
+    const { hilo } = open(() => undefined as never)
+    await useTwice(hilo)
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/`worker` made undefined in place/)]])
+  })
+
   test('that ids are in memory, and why', async () => {
     vi.stubGlobal('indexedDB', undefined)
     vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))

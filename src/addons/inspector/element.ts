@@ -2,6 +2,7 @@
  * `<hilo-inspector>` shows the numbers and events of a {@link Hilo}, and lets a developer try it.
  * It uses the public API only, and only while it is on the page.
  */
+import { invalid } from '../../core/check-keys.js'
 import type { Activity, Hilo, HiloError, HiloStatus, Inspection } from '../../index.js'
 import { button, h, say, update } from './dom.js'
 import { createEventLog } from './event-log.js'
@@ -142,6 +143,7 @@ export class HiloInspector extends Base {
 
   set hilo(hilo: Hilo | undefined) {
     if (hilo === this.#hilo) return
+    if (hilo && typeof hilo.watch !== 'function') throw invalid('hilo', 'a Hilo', hilo)
     this.#unwatch()
     this.#hilo = hilo
     for (const name of this.#panels.keys()) this.#drop(name)
