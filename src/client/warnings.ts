@@ -86,6 +86,12 @@ async function noWorker(cause: unknown, spawn: (() => Worker) | undefined): Prom
   return `no worker runs, so this page makes ids itself: ${why} See docs/bundlers.md.`
 }
 
+/** Vite before 8 moves this package's files, but not the worker's. */
+const adviceAt = (address: string): string =>
+  address.includes('/.vite/')
+    ? " Give Vite `optimizeDeps: { exclude: ['offline-hilo'] }` in its settings."
+    : ''
+
 /** What the app's own function makes, if that is no worker. */
 function madeOf(spawn: (() => Worker) | undefined): string | undefined {
   try {
@@ -126,7 +132,7 @@ async function whyLost(spawn: () => Worker): Promise<string> {
     globalThis.Worker = Real
     const answer = await fetch(address)
     const type = answer.headers.get('content-type')?.split(';')[0]
-    if (!answer.ok) return `its file answers ${answer.status}: ${answer.url}.`
+    if (!answer.ok) return `its file answers ${answer.status}: ${answer.url}.${adviceAt(address)}`
     if (!/javascript/.test(`${type}`)) return `${type} comes instead of its file: ${answer.url}.`
     return (await isForbidden)
       ? 'the content security policy forbids its file (worker-src).'
