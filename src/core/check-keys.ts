@@ -18,7 +18,7 @@ export function checkKeys(name: string, value: unknown, known: readonly string[]
   for (const key of Object.keys(value))
     if (!known.includes(key)) {
       const near = nearest(key, known)
-      const advice = near ? `Did you mean \`${near}\`?` : `There are ${known.join(', ')}.`
+      const advice = near ? `Did you mean \`${near}\`?` : `Known: ${known.join(', ')}.`
       throw nothingDone(`there is no \`${name}.${key}\`. ${advice}`)
     }
 }
