@@ -71,10 +71,14 @@ function isDevelopment(): boolean {
 }
 
 function inMemory(): string {
-  const why = globalThis.indexedDB
-    ? 'IndexedDB did not open: storing is forbidden here (a private window), the disk is full, ' +
-      'another tab holds it up, or the app has a database of that `name`'
-    : 'there is no IndexedDB here. In a test, use `createTestHilo` of offline-hilo/testing'
+  const { document, location, indexedDB } = globalThis as Partial<typeof globalThis>
+  const why = !(document || location)
+    ? 'there is no page here, so this seems to be a server. Call `createHilo` in the browser ' +
+      'only, or give it a `store`'
+    : indexedDB
+      ? 'IndexedDB did not open: storing is forbidden here (a private window), the disk is full, ' +
+        'another tab holds it up, or the app has a database of that `name`'
+      : 'there is no IndexedDB here. In a test, use `createTestHilo` of offline-hilo/testing'
   return `ids are in memory, and gone with it, because ${why}. See docs/guide.md#storage.`
 }
 

@@ -62,8 +62,7 @@ export interface HiloOptions<Name extends string = string> {
   source?: HiloSource
   /**
    * Where this device keeps its ranges, if not in IndexedDB: a `sqliteStore` of
-   * `offline-hilo/sqlite`, or one of your own. No worker is started then. Where there is no page,
-   * as on a server, ids need one.
+   * `offline-hilo/sqlite`, or one of your own. No worker is started then.
    */
   store?: DeviceStore
   /**

@@ -76,6 +76,14 @@ describe('in development, one line in the console says', () => {
     expect(told).toEqual(['memory'])
     expect(hilo.status()).toMatchObject({ storage: 'memory', degraded: ['memory'] })
   })
+
+  test('that a server keeps ids in memory', async () => {
+    vi.stubGlobal('indexedDB', undefined)
+    vi.stubGlobal('location', undefined)
+    const { hilo } = open(undefined)
+    await useTwice(hilo)
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/no page here.*`store`/)]])
+  })
 })
 
 test('in production an event says it, and the console nothing', async () => {
