@@ -668,6 +668,11 @@ export const GUARDS: Guard[] = [
   guard('H31 a ledger is made only when somebody says so', 'server/cli'),
   guard('H31 in production a ledger has a place that was named', 'server/production'),
   guard('H31 a name that is not listed makes no object', 'server/addons/durable-object/worker'),
+  guard(
+    'H31 a database is asked in its own object',
+    'server/addons/durable-object/worker',
+    'return request',
+  ),
   guard('H26 an operator shows a token', 'server/addons/durable-object/worker'),
   guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),
   guard('H30 an app hears that its SQLite can lose commits', 'addons/sqlite/store'),
