@@ -714,6 +714,10 @@ export const GUARDS: Guard[] = [
     'const part = takeFrom(fresh, count)',
   ),
   guard('H22 a ledger is opened with its own secret or not at all', 'server/renew-secret'),
+  guard(
+    'H22 a ledger knows of a secret outside of it before a server signs with it',
+    'server/renew-secret',
+  ),
   guard('H22 only the tail of a grant comes back', 'server/sqlite-ledger', 'last < end'),
   guard(
     'H22 a grant token cannot be forged',
