@@ -10,6 +10,7 @@ import { newFolder, secretIn } from './folders.js'
 import { grantOf, newId } from './ledger-bench.js'
 import { newDatabase, secretAt } from './postgres.js'
 import { spawnCli } from './processes.js'
+import { runCli } from './run-cli.js'
 
 const WISH = {
   database: 'Shop',
@@ -166,6 +167,17 @@ describe.each(PLACES)('a secret outside of the ledger in %s', (_, newPlace) => {
     const after = await openLedger({ ...at, secrets: [NEW] })
     expect(await Promise.all([isKnown(after, old), isKnown(after, next)])).toEqual([false, true])
     await after.close()
+  })
+
+  test('is not put there by a command, which would stop the servers', async () => {
+    const { at, flags, secret } = await newPlace()
+    const ledger = await openLedger({ create: true, ...at })
+    const inside = await secret()
+    const shown = await runCli(['status', ...flags], { HILO_SECRETS: NEW })
+    expect(shown).toMatchObject({ code: 0, stderr: '' })
+    expect(await secret()).toBe(inside)
+    expect(await isKnown(ledger, await tokenFrom(ledger))).toBe(true)
+    await ledger.close()
   })
 
   test('is for all servers of a ledger: one without it neither grants nor starts', async () => {
