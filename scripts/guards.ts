@@ -520,6 +520,10 @@ export const GUARDS: Guard[] = [
     'server/sqlite-ledger',
   ),
   guard('H20 two claims of one commit get no number both', 'server/sqlite-ledger'),
+  guard(
+    'H20 a change that could let a number out twice is not saved',
+    'server/ledger/sound-changes',
+  ),
   guard('H20 an identity that went back gives no number again', 'server/sqlite-ledger'),
   guard('H20 a document of a counter that went back is not written', 'server/sqlite-ledger'),
   guard(
