@@ -24,16 +24,19 @@ export function requireSound(
   for (const row of identities)
     requireRising(rows.identities.get(identityText(row)), row, ['highWater'])
   for (const grant of newGrants) {
-    const row = changed.get(keyText(grant))
-    if (!row || grant.high > row.highWater || grant.serial > row.serial)
+    const key = keyText(grant)
+    const row = changed.get(key)
+    const isCounted = grant.clearTo === undefined
+    if (!row || grant.serial > row.serial || (isCounted && grant.high > row.max))
       throw unsound('A grant would be beyond its counter', grant)
-    requireHeld(row, grant)
+    requireHeld(rows.collections.get(key), row, grant, isCounted ? 0 : 1)
   }
   for (const grant of grants) {
     const before = rows.grants.get(grant.id)
     requireRising(before, grant, ['issued', 'tokenVersion'])
     if (before && grant.high > before.high) throw unsound('A grant would grow', grant)
-    requireHeld(changed.get(keyText(grant)), grant)
+    const key = keyText(grant)
+    requireHeld(rows.collections.get(key), changed.get(key), grant)
   }
 }
 
@@ -47,13 +50,28 @@ function requireRising<Row extends object>(
   if (fallen) throw unsound(`${String(fallen)} would go down`, row)
 }
 
-/** @param row of the grant's collection. Undefined: it does not change */
-function requireHeld(row: CollectionRow | undefined, { low, high, ...grant }: GrantRow): void {
-  const isHeld = ([from, to, node = grant.serverTag]: Span) =>
-    Math.max(from, low) <= Math.min(to, high) && node === grant.serverTag
-  if (row && freeOf(row).some(isHeld))
-    throw unsound('A number would be free that a grant holds', { low, high, ...grant })
+/**
+ * Somebody may have edited what is free. That is found when it is granted: here it may not become
+ * more.
+ * @param row of the grant's collection. Undefined: it does not change
+ * @param taken ranges that the grant is taken from
+ */
+function requireHeld(
+  before: CollectionRow | undefined,
+  row: CollectionRow | undefined,
+  grant: GrantRow,
+  taken = 0,
+): void {
+  if (row && freeOfGrant(row, grant) > Math.max(0, freeOfGrant(before, grant) - taken))
+    throw unsound('A number would be free that a grant holds', grant)
 }
+
+/** How many free ranges have a number of the grant. */
+const freeOfGrant = (row: CollectionRow | undefined, { low, high, serverTag }: GrantRow): number =>
+  (row ? freeOf(row) : []).filter(
+    ([from, to, node = serverTag]: Span) =>
+      Math.max(from, low) <= Math.min(to, high) && node === serverTag,
+  ).length
 
 const unsound = (what: string, row: object): Error =>
   new Error(`${what}. Nothing was saved. This is a mistake in offline-hilo: ${JSON.stringify(row)}`)
