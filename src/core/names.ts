@@ -38,8 +38,8 @@ export const DATABASE_NAME = /^[\p{L}\p{N}._-]{1,128}$/u
 /**
  * May this stand between a collection and a number? A digit or a letter may not: with the separator
  * `1`, the id `a1511` could be number 511 of `a`, or number 1 of `a15`. A blank means the default
- * to RavenDB, a character beyond U+FFFF is two to it, U+FFFD stands for bytes that are no UTF-8, and
- * nobody sees where an invisible one is.
+ * to RavenDB, a character beyond U+FFFF is two to it, U+FFFD stands for bytes that are no UTF-8,
+ * and nobody sees where an invisible one is.
  */
 export const isSeparator = (value: unknown): boolean =>
   typeof value === 'string' &&
@@ -139,8 +139,8 @@ export function checkTag(tag: unknown, separator: string): string {
       `a collection name may not end in the separator '${separator}', which is added to it`,
       tag,
     )
-  // Half of a surrogate pair fits into no URL, U+FFFD stands for bytes that were no text, and servers
-  // refuse control characters for ever.
+  // Half of a surrogate pair fits into no URL, U+FFFD stands for bytes that were no text, and
+  // servers refuse control characters for ever.
   if (/[\p{Cc}\p{Cs}\ufffd]/u.test(tag))
     throw invalid('a collection name is well-formed Unicode without control characters', tag)
   // guard: H24 what nobody sees makes no other collection
