@@ -84,7 +84,7 @@ const isKnown = async (ledger: Ledger, token: string): Promise<boolean> => {
   return (await ledger.checkIn(shown))[0] !== 'unknown'
 }
 
-test('a secret outside of the ledger leaves nothing in it that signs, and opens no other one', async () => {
+test('a secret outside of the ledger leaves none in it, and opens no other ledger', async () => {
   const dataDir = newFolder()
   const ledger = await openLedger({ create: true, dataDir, secrets: [OLD] })
   const token = await tokenFrom(ledger)
