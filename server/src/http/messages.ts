@@ -24,7 +24,13 @@ export async function readJson(c: Context): Promise<unknown> {
       `This body has to be JSON, sent with 'Content-Type: application/json'; it came ` +
         `${type === undefined ? 'without a type' : `as '${type}'`}. Nothing was done.`,
     )
-  return parseJson(await readText(c))
+  const text = await readText(c)
+  if (text === '')
+    throw badRequest(
+      'This body is empty. If your server reads bodies before this handler, as express.json() ' +
+        'does, let the handler come first. Nothing was done.',
+    )
+  return parseJson(text)
 }
 
 /** @throws Refusal */
