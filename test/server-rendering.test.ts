@@ -2,7 +2,7 @@
 import { createElement } from 'react'
 import { renderToString } from 'react-dom/server'
 import { get } from 'svelte/store'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createSSRApp } from 'vue'
 import { renderToString as renderVue } from 'vue/server-renderer'
 import { hilo } from '../examples/hilo-rendered.js'
@@ -37,6 +37,8 @@ test('Svelte has no status', () => {
 })
 
 describe('a createHilo that runs on a server, too', () => {
+  // A test of pages has loaded one.
+  beforeEach(() => void vi.stubGlobal('indexedDB', undefined))
   afterEach(() => vi.unstubAllGlobals())
 
   test.each([undefined, '/ids', 'https://shop.example.com'])(
@@ -63,22 +65,25 @@ describe('a createHilo that runs on a server, too', () => {
     await hilo.close()
   })
 
-  test('says at the first call what is missing', async () => {
-    const hilo = createHilo({ url: '/ids', collections: { orders: {} } })
-    const missing = expect.objectContaining({
-      code: 'invalid-argument',
-      message: expect.stringMatching(/no page.*server.*in the browser.*`url`.*`store`/),
-    })
-    for (const call of [
-      () => hilo.nextId('orders'),
-      () => hilo.reserve('orders', 5),
-      () => hilo.ready,
-      async () => hilo.nextIdSync('orders'),
-      () => hilo.nextIdentity('orders'),
-    ])
-      await expect(call()).rejects.toEqual(missing)
-    await hilo.close()
-  })
+  test.each(['/ids', 'https://shop.example.com'])(
+    'says at the first call what is missing, with the url %s',
+    async (url) => {
+      const hilo = createHilo({ url, collections: { orders: {} } })
+      const missing = expect.objectContaining({
+        code: 'invalid-argument',
+        message: expect.stringMatching(/no page.*server.*in the browser.*`url`.*`store`/),
+      })
+      for (const call of [
+        () => hilo.nextId('orders'),
+        () => hilo.reserve('orders', 5),
+        () => hilo.ready,
+        async () => hilo.nextIdSync('orders'),
+        () => hilo.nextIdentity('orders'),
+      ])
+        await expect(call()).rejects.toEqual(missing)
+      await hilo.close()
+    },
+  )
 
   test('refuses what is wrong anywhere', () => {
     for (const url of ['http://', 'https://a b', 'ftp://x'])

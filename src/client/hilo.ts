@@ -30,7 +30,7 @@ import type {
   ReserveOptions,
 } from './call-args.js'
 import { EVENTS, Events, type HiloEvents, type HiloListener } from './events.js'
-import { Instance, newId, type Realm } from './instance.js'
+import { Instance, isServer, newId, type Realm } from './instance.js'
 import type { Activity, Inspection, Observer } from './observer.js'
 import type { Caller } from './online-calls.js'
 import { PageLeases } from './page-leases.js'
@@ -81,7 +81,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   /**
    * Resolves when the page has ids of the listed collections; on an empty device that is offline,
    * it waits for the network. Rejects when the server refuses for good, or when you close it
-   * before. On a server without a `store`, nothing is leased until you ask for it here.
+   * before, or on a server without a `store`.
    */
   get ready(): Promise<void> {
     this.#ready ??= this.#start()
@@ -124,10 +124,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
         this.#events.dispatch('exhausted', { collection: target.collection, error }),
       stored: (...change) => this.#observed(...change),
     })
-    // A server that renders pages imports this file, too, and would claim at each start.
-    // In Deno, `location` is there without a value.
-    const isServer = !(globalThis.document || globalThis.location || checked.store)
-    if (!isServer) this.#ready = this.#start()
+    // A server that renders pages imports this file, too.
+    if (!isServer(checked.store)) this.#ready = this.#start()
   }
 
   /** @internal The parts of this instance that `offline-hilo/consecutive` needs. */

@@ -60,7 +60,7 @@ export class Instance {
     this.options = options
     this.#home = this.#allocatorsOf(options.database)
     const { url, name, timeout, credentials, device, headers, worker, source, store } = options
-    const missing = source || url ? undefined : noPage()
+    const missing = isServer(store) || !(source || url) ? noPage() : undefined
     const config: OwnerConfig = {
       url: source?.key ?? url,
       ...(source && { isAsked: true }),
@@ -263,6 +263,11 @@ export class Instance {
     return this.context.world.isVisible() ? 'visible' : 'hidden'
   }
 }
+
+/** Nothing here keeps a number: no page, and no storage of a browser or of the app. */
+// In Deno, `location` is there without a value.
+export const isServer = (store: DeviceStore | undefined): boolean =>
+  !(store || globalThis.document || globalThis.location || globalThis.indexedDB)
 
 /** 128 random bits. (`crypto.randomUUID` is missing on pages served over plain http, H18.) */
 export const newId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')

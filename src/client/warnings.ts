@@ -1,4 +1,5 @@
 /** The warnings for a developer's console; loaded with the first one. */
+import { shown } from '../core/brief.js'
 
 /**
  * A page has two open instances for one device.
@@ -70,23 +71,35 @@ function isDevelopment(): boolean {
 }
 
 function inMemory(): string {
-  const { document, location, indexedDB } = globalThis as Partial<typeof globalThis>
-  const why = !(document || location)
-    ? 'there is no page here, so this seems to be a server. Call `createHilo` in the browser ' +
-      'only, or give it a `store`'
-    : indexedDB
-      ? 'IndexedDB did not open: storing is forbidden here (a private window), the disk is full, ' +
-        'another tab holds it up, or the app has a database of that `name`'
-      : 'there is no IndexedDB here. In a test, use `createTestHilo` of offline-hilo/testing'
+  const why = globalThis.indexedDB
+    ? 'IndexedDB did not open: storing is forbidden here (a private window), the disk is full, ' +
+      'another tab holds it up, or the app has a database of that `name`'
+    : 'there is no IndexedDB here. In a test, use `createTestHilo` of offline-hilo/testing'
   return `ids are in memory, and gone with it, because ${why}. See docs/guide.md#storage.`
 }
 
 async function noWorker(cause: unknown, spawn: (() => Worker) | undefined): Promise<string> {
   const why =
     cause instanceof Error
-      ? thrown(cause)
+      ? (madeOf(spawn) ?? thrown(cause))
       : await whyLost(spawn!).catch(() => 'its file did not load, or it does not answer.')
   return `no worker runs, so this page makes ids itself: ${why} See docs/bundlers.md.`
+}
+
+/** Vite before 8 moves this package's files, but not the worker's. */
+const adviceAt = (address: string): string =>
+  address.includes('/.vite/')
+    ? " Give Vite `optimizeDeps: { exclude: ['offline-hilo'] }` in its settings."
+    : ''
+
+/** What the app's own function makes, if that is no worker. */
+function madeOf(spawn: (() => Worker) | undefined): string | undefined {
+  try {
+    const made = spawn!()
+    if (typeof made?.terminate === 'function') made.terminate()
+    else return `\`worker\` made ${shown(made)} in place of a Worker.`
+  } catch {}
+  return undefined
 }
 
 function thrown({ name, message }: Error): string {
@@ -119,7 +132,7 @@ async function whyLost(spawn: () => Worker): Promise<string> {
     globalThis.Worker = Real
     const answer = await fetch(address)
     const type = answer.headers.get('content-type')?.split(';')[0]
-    if (!answer.ok) return `its file answers ${answer.status}: ${answer.url}.`
+    if (!answer.ok) return `its file answers ${answer.status}: ${answer.url}.${adviceAt(address)}`
     if (!/javascript/.test(`${type}`)) return `${type} comes instead of its file: ${answer.url}.`
     return (await isForbidden)
       ? 'the content security policy forbids its file (worker-src).'

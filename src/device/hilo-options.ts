@@ -62,7 +62,8 @@ export interface HiloOptions<Name extends string = string> {
   source?: HiloSource
   /**
    * Where this device keeps its ranges, if not in IndexedDB: a `sqliteStore` of
-   * `offline-hilo/sqlite`, or one of your own. No worker is started then.
+   * `offline-hilo/sqlite`, or one of your own. No worker is started then. Where there is no page,
+   * as on a server, ids need one.
    */
   store?: DeviceStore
   /**
@@ -146,10 +147,8 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
     (value: Partial<DeviceStore> | null) =>
       typeof value?.update === 'function' && typeof value.read === 'function',
   ],
-  headers: [
-    'what fetch takes, or a function',
-    (value: HeadersInit) => typeof value === 'function' || !!plainHeaders(value),
-  ],
+  // Says itself what is wrong.
+  headers: ['', (value: HeadersInit) => typeof value === 'function' || !!plainHeaders(value)],
   credentials: [
     "'omit', 'same-origin' or 'include'",
     (value: string) => ['omit', 'same-origin', 'include'].includes(value),

@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ravenConventions } from '../../../src/addons/raven.js'
 import { createHilo } from '../../../src/index.js'
 import { ravenSource } from '../../../src/source/raven-source.js'
+import { MemoryStore } from '../../../src/store/memory.js'
 import { isInstalled, type Peer, unlessInstalled } from '../../../test/support/peers.js'
 import {
   type RavenServer,
@@ -200,7 +201,8 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
     const store = new DocumentStore(raven.url, database)
     store.initialize()
     cleanups.push(() => store.dispose())
-    const hilo = createHilo({ url: raven.url, database, ...ravenConventions })
+    const memory = new MemoryStore()
+    const hilo = createHilo({ url: raven.url, database, store: memory, ...ravenConventions })
     cleanups.push(() => hilo.close())
     for (let i = 0; i < 6; i++) {
       const session = store.openSession()
@@ -251,9 +253,9 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
       for (let i = 0; i < 3; i++)
         numbers.push(...(await store(raven.url, database, 70)).map(numberOf))
     })
-    const pages = Array.from({ length: 3 }, async (_, i) => {
+    const pages = Array.from({ length: 3 }, async () => {
       while (!isOver) {
-        const hilo = createHilo({ url: raven.url, database, name: `till-${i}` })
+        const hilo = createHilo({ url: raven.url, database, store: new MemoryStore() })
         numbers.push(...(await hilo.nextIds('users', 50)).map((id) => numberOf(String(id))))
         await hilo.release()
         await hilo.close()
