@@ -89,6 +89,19 @@ test('Express, beside routes of its own', async () => {
   expect(await (await ask('/orders', order)).json()).toEqual({ id: 'orders/1-A' })
 })
 
+test('Express, behind what reads bodies: the refusal says so', async () => {
+  const { handler } = await newHandler()
+  const app = express()
+  app.use(express.json())
+  app.use('/ids', getRequestListener(handler))
+  const ask = await listen(createServer(app))
+  const answer = await ask('/ids/databases/Shop/hilo/checkin', CHECK_IN)
+  expect([answer.status, (await answer.json()).Message]).toEqual([
+    400,
+    expect.stringContaining('express.json()'),
+  ])
+})
+
 test("Vite's dev server, a Connect middleware", async () => {
   const { handler } = await newHandler()
   const vite = await createVite({

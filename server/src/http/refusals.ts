@@ -274,9 +274,10 @@ export function refusalBody({ type, message, fields }: Refusal, url: string): Er
   return { Url: url, Type: type, Message: message, Error: `${type}: ${message}`, ...fields }
 }
 
+/** On workerd a request may have no address. */
 export function pathOf(url: string): string {
-  const { pathname, search } = new URL(url)
-  return pathname + search
+  const read = URL.parse(url)
+  return read ? read.pathname + read.search : url
 }
 
 export function claimRefused(

@@ -5,6 +5,7 @@ import { LedgerUnavailable } from '../ledger/ledger-errors.js'
 import type { NewGrant } from '../ledger/overlap.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
 import type { CountsRow, GrantRow, SeriesRow } from '../ledger/rows.js'
+import { requireSound } from '../ledger/sound-changes.js'
 import { deviceStore } from './devices.js'
 import { type Loader, loader, saver, toCollection } from './load-and-save.js'
 import { type Setting, sameLedger, settingsOfDatabases, toDatabases } from './meta.js'
@@ -214,6 +215,8 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
           const answer =
             missing.length > 0 ? tried(transaction, rows, missing) : step(rows, answers)
           if (!('answer' in answer)) return { answer, writes: [] }
+          // guard: H20 a change that could let a number out twice is not saved
+          requireSound(rows, answer.changes)
           granted = answer.changes.newGrants ?? []
           return { answer, writes: save(rows, answer.changes) }
         },
