@@ -276,8 +276,9 @@ export function refusalBody({ type, message, fields }: Refusal, url: string): Er
 
 /** On workerd a request may have no address. */
 export function pathOf(url: string): string {
-  const read = URL.parse(url)
-  return read ? read.pathname + read.search : url
+  if (!URL.canParse(url)) return url
+  const { pathname, search } = new URL(url)
+  return pathname + search
 }
 
 export function claimRefused(

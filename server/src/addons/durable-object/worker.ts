@@ -129,10 +129,11 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
  * object has to see that, as the object does.
  */
 function readOnce(request: Request): Request {
-  const url = URL.parse(request.url)
-  if (!url) throw badRequest(`This request names no address: ${request.url}. Nothing was done.`)
+  if (!URL.canParse(request.url))
+    throw badRequest(`This request names no address: ${request.url}. Nothing was done.`)
+  const { href } = new URL(request.url)
   // guard: H31 a database is asked in its own object
-  return url.href === request.url ? request : new Request(url.href, request)
+  return href === request.url ? request : new Request(href, request)
 }
 
 /** The platform drops the object's answer where its commit fails: its outcome is unknown. */
