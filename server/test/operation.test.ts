@@ -143,6 +143,25 @@ describe('operation', () => {
     ])
   })
 
+  test('metrics count the requests of identities that wait, too', async () => {
+    const { ask, handler, ledger } = await newHandler()
+    let endCommit = () => {}
+    const end = new Promise<void>((resolve) => {
+      endCommit = resolve
+    })
+    const commit = vi.spyOn(ledger, 'nextIdentities')
+    const { nextIdentities } = ledger
+    commit.mockImplementationOnce((claims) => end.then(() => nextIdentities(claims)))
+    const next = () => ask('/databases/Shop/identity/next?name=bills', { method: 'POST' })
+    const asked = [next()]
+    await expect.poll(() => commit).toHaveBeenCalled()
+    asked.push(next(), next())
+    const metrics = async () => (await handler(new Request('http://ids.test/metrics'))).text()
+    await expect.poll(metrics).toContain('hilo_claims_waiting 2\n')
+    endCommit()
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(200)
+  })
+
   test('metrics tell in seconds how long a claim takes', async () => {
     const { ask, handler, ledger } = await newHandler()
     let now = 0

@@ -65,6 +65,8 @@ describe('in development, one line in the console says', () => {
     await useTwice(hilo)
     expect(warn.mock.calls).toEqual([[expect.stringMatching(/in memory.*no IndexedDB/)]])
     expect(warn.mock.calls[0]![0]).toContain('offline-hilo/testing')
+    await useTwice(open(undefined).hilo)
+    expect(warn).toHaveBeenCalledOnce()
     expect(told).toEqual(['memory'])
     expect(hilo.status()).toMatchObject({ storage: 'memory', degraded: ['memory'] })
   })
@@ -95,16 +97,16 @@ test('nothing is said where nothing is missing, or a `store` was given', async (
 })
 
 describe('a worker that is lost', () => {
-  test.each([
+  const javaScript = () =>
+    new Response('', { headers: { 'content-type': 'text/javascript; charset=utf-8' } })
+
+  test.each<[string, Response | undefined, RegExp, string?]>([
     ['answers 404', new Response('', { status: 404 }), /its file answers 404/],
     ['is HTML', new Response('', { headers: { 'content-type': 'text/html' } }), /text\/html comes/],
-    [
-      'is JavaScript',
-      new Response('', { headers: { 'content-type': 'text/javascript; charset=utf-8' } }),
-      /its file loads, and it does not answer/,
-    ],
+    ['is JavaScript', javaScript(), /its file loads, and it does not answer/],
     ['cannot be fetched', undefined, /did not load, or it does not answer/],
-  ])('whose file %s: the line says that', async (_, answer, message) => {
+    ['is forbidden', javaScript(), /security policy forbids its file \(worker-src\)/, 'worker-src'],
+  ])('whose file %s: the line says that', async (_, answer, message, violated = 'connect-src') => {
     const alive = new Set<FakeWorker>()
     class FakeWorker extends EventTarget {
       constructor(readonly url: string) {
@@ -123,6 +125,8 @@ describe('a worker that is lost', () => {
     const { fetch } = globalThis
     vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
       if (url !== '/worker.js') return fetch(url, init)
+      const event = new Event('securitypolicyviolation')
+      document.dispatchEvent(Object.assign(event, { effectiveDirective: violated }))
       if (answer) return answer
       throw new TypeError('fetch failed')
     })

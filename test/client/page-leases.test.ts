@@ -162,11 +162,11 @@ describe('offers', () => {
     expect(giveBack).not.toHaveBeenCalled()
   })
 
-  test('are sent once, when the page goes', async () => {
+  test.each(['exit', 'park'] as const)('are sent once, when the page goes: %s', async (goes) => {
     pageLeases.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
-    pageLeases.exit()
-    pageLeases.exit()
+    pageLeases[goes]()
+    pageLeases[goes]()
     expect(giveBack).toHaveBeenCalledOnce()
     expect(giveBack).toHaveBeenCalledWith(target, [range(40, 50)])
     expect(left).toContainEqual({ lease: 'page:0.offer0', next: 40, sentTo: 50, givenBack: true })

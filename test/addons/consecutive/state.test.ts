@@ -282,6 +282,7 @@ test.each<[string, unknown]>([
     `with a series without its ${field}`,
     { ...begun, current: { ...begun.current, [field]: undefined } },
   ]),
+  ['with less than nothing heard', { ...begun, current: { ...begun.current, heard: -1 } }],
   ['with a check-in that is text', { ...begun, current: { ...begun.current, checkIn: 'now' } }],
   ['with a claim that is a number', { ...NEW, claim: 7 }],
 ])('a record that is %s makes no number', (_, stored) => {

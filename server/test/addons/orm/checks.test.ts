@@ -65,6 +65,12 @@ const REFUSED: [
     'There is no sequence order_seq in this database. Correct the name',
   ],
   [
+    'a sequence in capitals that is not there',
+    { ...EFCORE, sequence: 'Order_SEQ' },
+    '',
+    'There is no sequence Order_SEQ in this database. Correct the name',
+  ],
+  [
     'a name that PostgreSQL folded',
     { ...EFCORE, sequence: 'Order_SEQ' },
     'CREATE SEQUENCE Order_SEQ INCREMENT 10',
