@@ -181,6 +181,21 @@ test('a page that is hidden parks its lease on the device, also without an offer
   expect(requests[1]?.request.notes).toEqual([{ lease: 'page:0.0', next: 2 }])
 })
 
+test('the next exchange cancels one that failed: the device may have made it', async () => {
+  pageLeases.exchange(16)
+  await requests[0]!.answer({ failure: { code: 'storage-failed', message: '' } })
+  pageLeases.exchange(0)
+  expect(requests[1]!.request.notes).toEqual([{ exchange: 'page:0', takeBack: [] }])
+})
+
+test('surplus is asked for only where the device has some', async () => {
+  await pageLeases.returnSurplus()
+  expect(requests).toEqual([])
+  pageLeases.observe({ ...view, surplus: 1 })
+  pageLeases.returnSurplus()
+  expect(requests[0]!.request).toMatchObject({ want: 0, offer: true })
+})
+
 describe('a page that is closed', () => {
   test('takes its offer back: the device may lease the numbers again', async () => {
     pageLeases.exchange(16)
