@@ -619,6 +619,16 @@ inEachStore(() => {
       expect(await registry()).toMatchObject([{ last: 4 }])
     })
 
+    test('that comes back is not asked before the next number, where the browser tells of it', async () => {
+      vi.stubGlobal('navigator', { onLine: true })
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      shop.isDown = true
+      expect(await receipts.next({ key: 'b' })).toMatchObject({ heard: false })
+      shop.isDown = false
+      expect(await receipts.next({ key: 'c' })).toMatchObject({ heard: false })
+    })
+
     test('that gives the series later than a call waits leaves that call a number', async () => {
       const send = fetch
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
