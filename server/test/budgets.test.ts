@@ -308,7 +308,12 @@ test('a new token ends no budget of another one, however long it has been quiet'
   let now = 0
   const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ token: name, name }))
   const limits = { requestsPerHour: 1, numbersPerHour: 1, rowsPerHour: 1, namesPerHour: 1 }
-  const budgets = createBudgets(limits, () => {}, undefined, () => now)
+  const budgets = createBudgets(
+    limits,
+    () => {},
+    undefined,
+    () => now,
+  )
   budgets.spend(a!, { requests: 1 })
   now = 1_800
   budgets.spend(b!, { requests: 1 })
@@ -324,9 +329,11 @@ test('how far a counter has gone is remembered of the last ten thousand', async 
   const costs = createCosts({ readAll })
   const keyOf = (n: number) => ({ database: 'shop', collection: `c${n}` })
   const priceOf = (n: number) => costs.of([{ ...keyOf(n), count: 1, lastMax: 0 }], (read) => read())
-  for (let n = 0; n <= 10_000; n++) costs.saw(keyOf(n), 5)
+  for (let n = 0; n < 10_000; n++) costs.saw(keyOf(n), 5)
   // One that is known takes nobody's place.
-  costs.saw(keyOf(10_000), 6)
+  costs.saw(keyOf(9_999), 6)
+  await priceOf(0)
+  costs.saw(keyOf(10_000), 5)
   await priceOf(1)
   expect(readAll).not.toHaveBeenCalled()
   await priceOf(0)

@@ -36,8 +36,11 @@ async function twoTills() {
   })
   await tell(await claim('b', 'Till 4'), 140, 136, 11)
   await claim('c', 'Till 5', 'T3-2')
-  const periods = [{ period: 'FEA:2-40', first: 2, last: 40 }]
-  await tell(await claim('d', 'Till 6', 'T6'), 39, 1, 3, { periods })
+  const periods = ['FEA:2-40', 'FEA:41-80', 'SETP:41-80', 'SETP:2-40'].map((period) => {
+    const [first, last] = period.endsWith('40') ? [2, 40] : [41, 80]
+    return { period, first: first!, last: last! }
+  })
+  await tell(await claim('d', 'Till 6', 'T6'), 158, 1, 3, { periods })
   await tell(await claim('e', 'Till 7', 'T7'), 3, 1, 3, {
     periods: [{ period: '', first: 1, last: 3 }],
   })
@@ -73,9 +76,12 @@ test('who made a document, between when, and is it settled: by its own text', as
 
 test('a document of a range is found by its prefix, and one without a period has none', async () => {
   const { document, series } = await twoTills()
-  for (const number of [2, 40])
-    expect(await document(`T6-FEA-${number}`)).toContain(`has made ${number} in FEA:2-40;`)
-  for (const text of ['T6-FEA-1', 'T6-FEA-41', 'T6-FEB-2'])
+  for (const prefix of ['FEA', 'SETP'])
+    for (const [number, range] of [2, 40, 41, 80].map((n) => [n, n > 40 ? '41-80' : '2-40']))
+      expect(await document(`T6-${prefix}-${number}`)).toContain(
+        `has made ${number} in ${prefix}:${range};`,
+      )
+  for (const text of ['T6-FEA-1', 'T6-FEA-81', 'T6-FEB-2'])
     expect(await document(text)).toContain('the server has not heard of')
   const plain = await document('T7-3')
   expect(plain).toContain('has made 3; last heard of')

@@ -179,6 +179,28 @@ test('a page that is hidden parks its lease on the device, also without an offer
   pageLeases.queue.take()
   pageLeases.park()
   expect(requests[1]?.request.notes).toEqual([{ lease: 'page:0.0', next: 2 }])
+  expect(left).toEqual([{ lease: 'page:0.0', next: 2 }])
+})
+
+test('a page that is hidden again soon takes its offer back, and then has nothing to say', async () => {
+  pageLeases.exchange(16)
+  await requests[0]!.answer({ offers: [offer] })
+  pageLeases.park()
+  await requests[1]!.answer({ offers: [{ ...offer, id: 'another' }] })
+  pageLeases.park()
+  expect(giveBack).toHaveBeenCalledOnce()
+  expect(requests.map(({ request }) => request.takeBack)).toEqual([[], [], ['another']])
+  await requests[2]!.answer({})
+  pageLeases.park()
+  expect(requests).toHaveLength(3)
+})
+
+test('a hidden page of a device that keeps nothing sends its lease back', async () => {
+  Object.assign(pageExit, { takesBack: true })
+  pageLeases.exchange(16)
+  await requests[0]!.answer({ view: { ...view, reserve: 0 }, leases: [lease] })
+  pageLeases.park()
+  expect(giveBack).toHaveBeenCalledExactlyOnceWith(target, [range(1, 16)])
 })
 
 test('the next exchange cancels one that failed: the device may have made it', async () => {
@@ -188,12 +210,19 @@ test('the next exchange cancels one that failed: the device may have made it', a
   expect(requests[1]!.request.notes).toEqual([{ exchange: 'page:0', takeBack: [] }])
 })
 
-test('surplus is asked for only where the device has some', async () => {
+test('surplus is asked for where the device has some and it can be sent, once in a while', async () => {
+  await pageLeases.returnSurplus()
+  pageLeases.observe({ ...view, surplus: 1 })
+  isOnline = false
   await pageLeases.returnSurplus()
   expect(requests).toEqual([])
-  pageLeases.observe({ ...view, surplus: 1 })
+  isOnline = true
   pageLeases.returnSurplus()
-  expect(requests[0]!.request).toMatchObject({ want: 0, offer: true })
+  expect(requests).toMatchObject([{ request: { want: 0, offer: true } }])
+  await requests[0]!.answer({ view: { ...view, surplus: 1 }, offers: [offer] })
+  expect(giveBack).toHaveBeenCalledOnce()
+  await pageLeases.returnSurplus()
+  expect(requests).toHaveLength(1)
 })
 
 describe('a page that is closed', () => {
