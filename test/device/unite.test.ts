@@ -54,6 +54,7 @@ test('the nodes of both are remembered, where there are two', () => {
       NOW,
     ).nodes
   expect(nodesOf()).toBeUndefined()
+  expect(nodesOf(undefined, ['A'])).toEqual(['A'])
   expect(nodesOf(['A'], ['A', 'B'])).toEqual(['A', 'B'])
 })
 
