@@ -74,7 +74,7 @@ test('who made a document, between when, and is it settled: by its own text', as
   })
 })
 
-test('a document of a range is found by its prefix, and one without a period has none', async () => {
+test('a document of a range is found by its prefix; one without a period has none', async () => {
   const { document, series } = await twoTills()
   for (const prefix of ['FEA', 'SETP'])
     for (const [number, range] of [2, 40, 41, 80].map((n) => [n, n > 40 ? '41-80' : '2-40']))

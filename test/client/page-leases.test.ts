@@ -182,7 +182,7 @@ test('a page that is hidden parks its lease on the device, also without an offer
   expect(left).toEqual([{ lease: 'page:0.0', next: 2 }])
 })
 
-test('a page that is hidden again soon takes its offer back, and then has nothing to say', async () => {
+test('a page that is hidden again soon takes its offer back, and then says nothing', async () => {
   pageLeases.exchange(16)
   await requests[0]!.answer({ offers: [offer] })
   pageLeases.park()
@@ -210,7 +210,7 @@ test('the next exchange cancels one that failed: the device may have made it', a
   expect(requests[1]!.request.notes).toEqual([{ exchange: 'page:0', takeBack: [] }])
 })
 
-test('surplus is asked for where the device has some and it can be sent, once in a while', async () => {
+test('surplus is asked for once in a while, where there is some and it can be sent', async () => {
   await pageLeases.returnSurplus()
   pageLeases.observe({ ...view, surplus: 1 })
   isOnline = false

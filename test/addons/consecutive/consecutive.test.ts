@@ -619,7 +619,7 @@ inEachStore(() => {
       expect(await registry()).toMatchObject([{ last: 4 }])
     })
 
-    test('that comes back is not asked before the next number, where the browser tells of it', async () => {
+    test('that comes back is not asked at once where the browser tells of it', async () => {
       vi.stubGlobal('navigator', { onLine: true })
       const { receipts } = openTill(shop)
       await idsOf(receipts, 'a')

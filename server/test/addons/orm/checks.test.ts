@@ -550,7 +550,7 @@ describe('at the start', () => {
     await own.close()
     await runSql(databaseUrl, `CREATE SEQUENCE order_seq START ${start} INCREMENT 10`)
     await expect(open(databaseUrl, EFCORE)).rejects.toThrow(
-      `gives ${start} next, whose ids are not above ${count}, and up to there ids were granted here`,
+      `gives ${start} next, whose ids are not above ${count}, and up to there ids were granted`,
     )
     await runSql(databaseUrl, "SELECT setval('order_seq', 101, false)")
     await open(databaseUrl, EFCORE)
