@@ -192,7 +192,7 @@ export class PageLeases {
   park(): void {
     const { unconfirmed } = this.page
     const { size: before } = unconfirmed
-    if ((this.offers.length > 0 || this.#keepsNothing()) && this.#mayGiveBack()) this.exit()
+    if (this.#mayGiveBack()) this.exit()
     else {
       giveUp(this.page)
       this.#leaveNotes()
