@@ -6,6 +6,7 @@ import express from 'express'
 import { Hono } from 'hono'
 import { createServer as createVite } from 'vite'
 import { expect, onTestFinished, test } from 'vitest'
+import { createHiloHandler } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { json, newHandler } from './handlers.js'
 
@@ -28,6 +29,10 @@ async function expectMounted(
   ).toBe(204)
   expect((await ask('/ids/nothing')).status).toBe(400)
 }
+
+test('without options it says what is missing', () => {
+  expect(() => createHiloHandler(undefined as never)).toThrow('ledger: is missing')
+})
 
 test('Hono', async () => {
   const { handler } = await newHandler()

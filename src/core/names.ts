@@ -174,4 +174,4 @@ const describe = (value: unknown): string =>
   typeof value === 'function' ? 'a function that is no named class' : shown(value)
 
 const badName = (rule: string, shown: string): HiloError =>
-  new HiloError('invalid-collection', `No id was made: ${rule}; this is ${shown}.`)
+  new HiloError('invalid-collection', `offline-hilo did nothing: ${rule}; this is ${shown}.`)

@@ -57,6 +57,14 @@ describe('in development, one line in the console says', () => {
     expect(hilo.status().degraded).toEqual(['no-worker'])
   })
 
+  test('that `worker` makes no worker', async () => {
+    vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
+    vi.stubGlobal('window', new EventTarget())
+    const { hilo } = open(() => undefined as never)
+    await useTwice(hilo)
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/`worker` made undefined in place/)]])
+  })
+
   test('that ids are in memory, and why', async () => {
     vi.stubGlobal('indexedDB', undefined)
     vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
@@ -100,41 +108,50 @@ describe('a worker that is lost', () => {
   const javaScript = () =>
     new Response('', { headers: { 'content-type': 'text/javascript; charset=utf-8' } })
 
-  test.each<[string, Response | undefined, RegExp, string?]>([
+  test.each<[string, Response | undefined, RegExp, string?, string?]>([
     ['answers 404', new Response('', { status: 404 }), /its file answers 404/],
+    [
+      'is left where it was by Vite',
+      new Response('', { status: 404 }),
+      /answers 404.*`optimizeDeps: \{ exclude: \['offline-hilo'\] \}`/,
+      '/node_modules/.vite/worker/entry.js',
+    ],
     ['is HTML', new Response('', { headers: { 'content-type': 'text/html' } }), /text\/html comes/],
     ['is JavaScript', javaScript(), /its file loads, and it does not answer/],
     ['cannot be fetched', undefined, /did not load, or it does not answer/],
-    ['is forbidden', javaScript(), /security policy forbids its file \(worker-src\)/, 'worker-src'],
-  ])('whose file %s: the line says that', async (_, answer, message, violated = 'connect-src') => {
-    const alive = new Set<FakeWorker>()
-    class FakeWorker extends EventTarget {
-      constructor(readonly url: string) {
-        super()
-        alive.add(this)
-        setTimeout(() => this.dispatchEvent(new Event('error')))
+    ['is forbidden', javaScript(), /policy forbids its file \(worker-src\)/, '/w.js', 'worker-src'],
+  ])(
+    'whose file %s: the line says that',
+    async (_, answer, message, file = '/worker.js', violated = 'connect-src') => {
+      const alive = new Set<FakeWorker>()
+      class FakeWorker extends EventTarget {
+        constructor(readonly url: string) {
+          super()
+          alive.add(this)
+          setTimeout(() => this.dispatchEvent(new Event('error')))
+        }
+        postMessage() {}
+        terminate() {
+          alive.delete(this)
+        }
       }
-      postMessage() {}
-      terminate() {
-        alive.delete(this)
-      }
-    }
-    vi.stubGlobal('Worker', FakeWorker)
-    vi.stubGlobal('window', new EventTarget())
-    vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
-    const { fetch } = globalThis
-    vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
-      if (url !== '/worker.js') return fetch(url, init)
-      const event = new Event('securitypolicyviolation')
-      document.dispatchEvent(Object.assign(event, { effectiveDirective: violated }))
-      if (answer) return answer
-      throw new TypeError('fetch failed')
-    })
-    const { hilo } = open(() => new Worker('/worker.js'))
-    await useTwice(hilo)
-    await eventually(() => expect(warn).toHaveBeenCalled())
-    expect(warn.mock.calls).toEqual([[expect.stringMatching(message)]])
-    expect(alive.size).toBe(0)
-    expect(globalThis.Worker).toBe(FakeWorker)
-  })
+      vi.stubGlobal('Worker', FakeWorker)
+      vi.stubGlobal('window', new EventTarget())
+      vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
+      const { fetch } = globalThis
+      vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
+        if (url !== file) return fetch(url, init)
+        const event = new Event('securitypolicyviolation')
+        document.dispatchEvent(Object.assign(event, { effectiveDirective: violated }))
+        if (answer) return answer
+        throw new TypeError('fetch failed')
+      })
+      const { hilo } = open(() => new Worker(file))
+      await useTwice(hilo)
+      await eventually(() => expect(warn).toHaveBeenCalled())
+      expect(warn.mock.calls).toEqual([[expect.stringMatching(message)]])
+      expect(alive.size).toBe(0)
+      expect(globalThis.Worker).toBe(FakeWorker)
+    },
+  )
 })

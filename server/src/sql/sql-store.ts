@@ -1,4 +1,4 @@
-/** The ledger's rows in a database that speaks SQL: the store is written once for all of them. */
+/** The store of the ledger's rows, written once for all databases that speak SQL. */
 import { setImmediate } from 'node:timers'
 import type { IdentityKey } from '../ledger/ledger.js'
 import { LedgerUnavailable } from '../ledger/ledger-errors.js'
@@ -121,8 +121,8 @@ export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity):
   const load = loader(connection.dialect)
   const change = changer(connection, load)
   const underWay = new Set<Promise<unknown>>()
-  const readAll = async <Row>(text: string, ...parameters: unknown[]): Promise<Row[]> =>
-    (await read(statement(text, ...parameters))) as Row[]
+  const readAll = <Row>(text: string, ...parameters: unknown[]): Promise<Row[]> =>
+    read<Row>(statement(text, ...parameters))
 
   /** Until there is no row left. Requests that wait come first. */
   async function repeat(deletion: Statement): Promise<void> {
