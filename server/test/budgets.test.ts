@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { TOO_MANY } from '../../src/core/wire.js'
-import { createCosts } from '../src/http/budgets.js'
+import { createBudgets, createCosts } from '../src/http/budgets.js'
 import type { HandlerOptions, LedgerLimits, ScopedToken } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { type Ask, json, newHandler } from './handlers.js'
@@ -224,6 +224,11 @@ describe('what one till’s token can do', () => {
         status: 403,
         body: { Message: expect.stringContaining('not for the collection') },
       })
+    const lister = await newShop({ collections: ['Till-7'], actions: ['series-list'] })
+    expect(await lister.steal('/databases/Shop/hilo/series')).toMatchObject({
+      status: 403,
+      body: { Message: expect.stringContaining('not for all collections') },
+    })
     expect(
       (await steal('/databases/Shop/identity/next?name=till-7', { method: 'POST' })).status,
     ).toBe(200)
@@ -299,12 +304,36 @@ describe('maxId', () => {
   })
 })
 
+test('a new token ends no budget of another one, however long it has been quiet', () => {
+  let now = 0
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ token: name, name }))
+  const limits = { requestsPerHour: 1, numbersPerHour: 1, rowsPerHour: 1, namesPerHour: 1 }
+  const budgets = createBudgets(
+    limits,
+    () => {},
+    undefined,
+    () => now,
+  )
+  budgets.spend(a!, { requests: 1 })
+  now = 1_800
+  budgets.spend(b!, { requests: 1 })
+  expect(() => budgets.spend(a!, { requests: 1 })).toThrow('again in 1800 seconds')
+  // The clock was set back: no time has passed.
+  now = 0
+  budgets.spend(c!, { requests: 1 })
+  expect(() => budgets.spend(b!, { requests: 1 })).toThrow('again in 3600 seconds')
+})
+
 test('how far a counter has gone is remembered of the last ten thousand', async () => {
   const readAll = vi.fn(async (keys: readonly object[]) => keys.map(() => ({ max: 7, version: 1 })))
   const costs = createCosts({ readAll })
   const keyOf = (n: number) => ({ database: 'shop', collection: `c${n}` })
   const priceOf = (n: number) => costs.of([{ ...keyOf(n), count: 1, lastMax: 0 }], (read) => read())
-  for (let n = 0; n <= 10_000; n++) costs.saw(keyOf(n), 5)
+  for (let n = 0; n < 10_000; n++) costs.saw(keyOf(n), 5)
+  // One that is known takes nobody's place.
+  costs.saw(keyOf(9_999), 6)
+  await priceOf(0)
+  costs.saw(keyOf(10_000), 5)
   await priceOf(1)
   expect(readAll).not.toHaveBeenCalled()
   await priceOf(0)

@@ -54,6 +54,17 @@ test('nobody has more than a part of the work: who comes later begins at once', 
   await Promise.all(all)
 })
 
+test('with a part of one unit, a visitor has one at work', async () => {
+  const { begun, enter, who } = newGate()
+  const all = ['thief', 'thief', 'till'].map((name) => enter(name, 1, { part: 1 }))
+  expect(who()).toEqual(['thief', 'till'])
+  for (let i = 0; i < all.length; i++) {
+    begun[i]!.end()
+    await turn()
+  }
+  await Promise.all(all)
+})
+
 test('a request that finds no place is refused before its work begins', async () => {
   const { gate, begun, enter, who } = newGate(3)
   const all = [enter('a', 2), enter('b')]

@@ -11,17 +11,17 @@ export function describeExplains(promise: Promises): void {
       database,
       id: newId(),
       at: AT + 5,
-      grants: [{ token: grant.token, next: 9 }],
+      grants: [{ token: grant.token, next: 2 }],
     })
     const spare = await take({ at: AT + 1 })
     await take({ at: AT + 2 })
     await giveBack(spare, 64, 40)
     const where = (number: number) =>
       ledger.explain({ database: database.toUpperCase(), collection: 'Orders', number })
-    expect(await where(8)).toEqual({
+    expect(await where(1)).toEqual({
       database,
       collection: 'orders',
-      number: 8,
+      number: 1,
       id: { state: 'used', max: 96 },
       grants: [
         {
@@ -33,13 +33,13 @@ export function describeExplains(promise: Promises): void {
           device: 'Till 3',
           by: 'token',
           isReturned: false,
-          usedTo: 8,
+          usedTo: 1,
         },
       ],
       series: [],
     })
     const state = ({ id }: Explanation) => id?.state
-    expect(state(await where(9))).toBe('held')
+    expect(state(await where(2))).toBe('held')
     expect(await where(41)).toMatchObject({
       id: { state: 'free' },
       grants: [{ low: 33, high: 64, grantedAt: AT + 1, isReturned: true }],

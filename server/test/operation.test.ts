@@ -14,6 +14,7 @@ import { newDatabase } from './postgres.js'
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 const RETURN = '/databases/Shop/hilo/return?tag=orders'
 const CHECK_IN = '/databases/Shop/hilo/checkin'
+const CLAIM = '/databases/Shop/hilo/next'
 const ID = '6b1f1a34-52a1-4a53-9d3c-0b4c6a8a4f10'
 
 describe('operation', () => {
@@ -143,6 +144,25 @@ describe('operation', () => {
     ])
   })
 
+  test('metrics count the requests of identities that wait, too', async () => {
+    const { ask, handler, ledger } = await newHandler()
+    let endCommit = () => {}
+    const end = new Promise<void>((resolve) => {
+      endCommit = resolve
+    })
+    const commit = vi.spyOn(ledger, 'nextIdentities')
+    const { nextIdentities } = ledger
+    commit.mockImplementationOnce((claims) => end.then(() => nextIdentities(claims)))
+    const next = () => ask('/databases/Shop/identity/next?name=bills', { method: 'POST' })
+    const asked = [next()]
+    await expect.poll(() => commit).toHaveBeenCalled()
+    asked.push(next(), next())
+    const metrics = async () => (await handler(new Request('http://ids.test/metrics'))).text()
+    await expect.poll(metrics).toContain('hilo_claims_waiting 2\n')
+    endCommit()
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(200)
+  })
+
   test('metrics tell in seconds how long a claim takes', async () => {
     const { ask, handler, ledger } = await newHandler()
     let now = 0
@@ -181,6 +201,62 @@ describe('limits', () => {
       (await ask(CHECK_IN, { method: 'POST', body: stream, duplex: 'half' } as RequestInit)).status,
     ).toBe(413)
     expect((await ask(`${NEXT}&x=${'x'.repeat(LIMITS.urlLength)}`)).status).toBe(414)
+  })
+
+  const DB = '/databases/Shop'
+  const grants = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ token: `t${i}`, next: 1 }))
+  const collections = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ tag: `c${i}`, count: 1 }))
+  const commands = (count: number) =>
+    collections(count).map(({ tag }) => ({
+      ...{ Id: `Raven/Hilo/${tag}`, Type: 'PUT', ChangeVector: null, Document: { Max: 1 } },
+    }))
+  const post = { method: 'POST' }
+
+  test.each<[string, number, number, (size: number) => [string, RequestInit?]]>([
+    ['documents read', 2, 500, (n) => [`${DB}/docs?${'id=Raven/Hilo/a&'.repeat(n)}`]],
+    ['documents written', 2, 400, (n) => [`${DB}/bulk_docs`, json({ Commands: commands(n) })]],
+    [
+      'characters of a URL',
+      4_096,
+      414,
+      (n) => [`${DB}/?`.padEnd(n - 'http://ids.test'.length, 'x')],
+    ],
+    [
+      'collections',
+      LIMITS.claims,
+      400,
+      (n) => [CLAIM, json({ claim: ID, collections: collections(n) })],
+    ],
+    [
+      'tokens of a claim',
+      LIMITS.tokens,
+      400,
+      (n) => [CLAIM, json({ claim: ID, collections: [{ tag: 'a', count: 1, grants: grants(n) }] })],
+    ],
+    ['tokens', LIMITS.tokens, 400, (n) => [CHECK_IN, json({ id: ID, grants: grants(n) })]],
+    [
+      'spent tokens',
+      LIMITS.tokens,
+      400,
+      (n) => [CHECK_IN, json({ id: ID, grants: [], spent: grants(n).map(({ token }) => token) })],
+    ],
+    ['bytes of a name', 501, 500, (n) => [`${DB}/hilo/next?tag=${'x'.repeat(n)}`]],
+    [
+      'bytes of an id',
+      128,
+      500,
+      (n) => [`${DB}/identity/next?name=a&raft-request-id=${'x'.repeat(n)}`, post],
+    ],
+    ['numbers', 99, 422, (n) => [`${DB}/hilo/next?tag=a&lastBatchSize=${n}`]],
+    ['least seed', 0, 500, (n) => [`${DB}/identity/seed?name=a&value=${-n}`, post]],
+    ['least number', -1, 400, (n) => [`${DB}/hilo/explain?tag=a&number=${-n}`]],
+  ])('%s: as many as %i, and not one more', async (_, most, refused, request) => {
+    const limits = { batch: 2, url: LIMITS.urlLength, count: 99 }
+    const { ask } = await newHandler({ limits })
+    expect((await ask(...request(most))).status).not.toBe(refused)
+    expect((await ask(...request(most + 1))).status).toBe(refused)
   })
 
   test('a range that grows by itself stops at the limit', async () => {

@@ -36,6 +36,14 @@ async function twoTills() {
   })
   await tell(await claim('b', 'Till 4'), 140, 136, 11)
   await claim('c', 'Till 5', 'T3-2')
+  const periods = ['FEA:2-40', 'FEA:41-80', 'SETP:41-80', 'SETP:2-40'].map((period) => {
+    const [first, last] = period.endsWith('40') ? [2, 40] : [41, 80]
+    return { period, first: first!, last: last! }
+  })
+  await tell(await claim('d', 'Till 6', 'T6'), 158, 1, 3, { periods })
+  await tell(await claim('e', 'Till 7', 'T7'), 3, 1, 3, {
+    periods: [{ period: '', first: 1, last: 3 }],
+  })
   await ledger.close()
   const series = (...args: string[]) => runCli(['series', 'Shop', ...args, '--data', data])
   return {
@@ -64,6 +72,22 @@ test('who made a document, between when, and is it settled: by its own text', as
     code: 1,
     stderr: expect.stringMatching(/^No series of Shop makes R-0000013\. .* explain Shop /),
   })
+})
+
+test('a document of a range is found by its prefix; one without a period has none', async () => {
+  const { document, series } = await twoTills()
+  for (const prefix of ['FEA', 'SETP'])
+    for (const [number, range] of [2, 40, 41, 80].map((n) => [n, n > 40 ? '41-80' : '2-40']))
+      expect(await document(`T6-${prefix}-${number}`)).toContain(
+        `has made ${number} in ${prefix}:${range};`,
+      )
+  for (const text of ['T6-FEA-1', 'T6-FEA-81', 'T6-FEB-2'])
+    expect(await document(text)).toContain('the server has not heard of')
+  const plain = await document('T7-3')
+  expect(plain).toContain('has made 3; last heard of')
+  expect(plain).toContain('All numbers from 1 to 3 were taken')
+  for (const text of ['T7-0', `T7-${2 ** 53}`])
+    expect((await series('--document', text)).stderr).toContain(`No series of Shop makes ${text}.`)
 })
 
 test('what is known of a series, and what nobody has told, in words', async () => {

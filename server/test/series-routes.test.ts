@@ -32,6 +32,14 @@ test('who asks for a series reads nothing of the series of others', async () => 
     token: expect.any(String),
     ledger: expect.any(String),
   })
+  const times = { registered: expect.any(String), seen: expect.any(String) }
+  const of = { collection: 'receipts', device: 'Till 3', last: 0, ...times }
+  expect((await ask(SERIES)).body).toEqual({
+    series: [
+      { ...of, series: 'A' },
+      { ...of, series: 'B' },
+    ],
+  })
 })
 
 testHere('a device with a series of another ledger is refused: also in the log', async () => {

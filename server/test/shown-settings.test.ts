@@ -6,6 +6,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { startLine } from '../src/cli/start-line.js'
 import type { CounterOptions, EtcdOptions, RootOptions, ScopedToken } from '../src/index.js'
 import { DESCRIBED, type Setting, type SettingName, variableOf } from '../src/settings.js'
 import { newFolder } from './folders.js'
@@ -351,3 +352,8 @@ test.each([
     expect(markersIn(stdout + stderr)).toEqual([])
   },
 )
+
+test('of the limits, the log shows numbers only', () => {
+  const limits = { count: 1, text: secret('limit') } as never
+  expect(startLine({ limits }, 'http://ids.test').settings).toEqual({ limits: { count: 1 } })
+})

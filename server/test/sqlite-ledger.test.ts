@@ -349,6 +349,17 @@ test.each(['hilo.db', 'hilo.db-wal'])(
   },
 )
 
+test('a file that was moved has each commit in it when the server has closed', async () => {
+  const [dataDir, aside] = [newFolder(), newFolder()]
+  const ledger = await openLedger({ create: true, dataDir })
+  await ledger.claim([wish])
+  renameSync(join(dataDir, 'hilo.db'), join(aside, 'hilo.db'))
+  await ledger.close()
+  const moved = await openLedger({ dataDir: aside })
+  expect(await moved.claim([wish])).toMatchObject([{ grant: { low: 33, high: 64 } }])
+  await moved.close()
+})
+
 describeUpgrades(async () => {
   const dataDir = newFolder()
   return {

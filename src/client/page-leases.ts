@@ -189,15 +189,15 @@ export class PageLeases {
    * The page is hidden: it parks its lease while there is time, and leaves a note in case there is
    * none (H4).
    */
-  async park(): Promise<void> {
+  park(): void {
     const { unconfirmed } = this.page
     const { size: before } = unconfirmed
-    if ((this.offers.length > 0 || this.#keepsNothing()) && this.#mayGiveBack()) this.exit()
+    if (this.#mayGiveBack()) this.exit()
     else {
       giveUp(this.page)
       this.#leaveNotes()
     }
-    if (unconfirmed.size > before || this.offers.length > 0) await this.exchange(0)
+    if (unconfirmed.size > before || this.offers.length > 0) this.exchange(0)
   }
 
   /**

@@ -193,4 +193,14 @@ describe('warm', () => {
     await quiet()
     expect(upTo(50).map(() => numberOf(hilo.nextIdSync('orders')))).toEqual(upTo(50))
   })
+
+  test('holds no more than that while the page is hidden', async () => {
+    const { hilo, page } = shop.open()
+    await hilo.reserve('orders', 100)
+    await hilo.nextIds('orders', 10)
+    await hilo.warm('orders', 1)
+    expect(hilo.status('orders').leased).toBeGreaterThan(1)
+    page.hide()
+    expect(hilo.status('orders').leased).toBe(1)
+  })
 })

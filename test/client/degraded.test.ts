@@ -73,6 +73,8 @@ describe('in development, one line in the console says', () => {
     await useTwice(hilo)
     expect(warn.mock.calls).toEqual([[expect.stringMatching(/in memory.*no IndexedDB/)]])
     expect(warn.mock.calls[0]![0]).toContain('offline-hilo/testing')
+    await useTwice(open(undefined).hilo)
+    expect(warn).toHaveBeenCalledOnce()
     expect(told).toEqual(['memory'])
     expect(hilo.status()).toMatchObject({ storage: 'memory', degraded: ['memory'] })
   })
@@ -103,7 +105,10 @@ test('nothing is said where nothing is missing, or a `store` was given', async (
 })
 
 describe('a worker that is lost', () => {
-  test.each([
+  const javaScript = () =>
+    new Response('', { headers: { 'content-type': 'text/javascript; charset=utf-8' } })
+
+  test.each<[string, Response | undefined, RegExp, string?, string?]>([
     ['answers 404', new Response('', { status: 404 }), /its file answers 404/],
     [
       'is left where it was by Vite',
@@ -112,39 +117,41 @@ describe('a worker that is lost', () => {
       '/node_modules/.vite/worker/entry.js',
     ],
     ['is HTML', new Response('', { headers: { 'content-type': 'text/html' } }), /text\/html comes/],
-    [
-      'is JavaScript',
-      new Response('', { headers: { 'content-type': 'text/javascript; charset=utf-8' } }),
-      /its file loads, and it does not answer/,
-    ],
+    ['is JavaScript', javaScript(), /its file loads, and it does not answer/],
     ['cannot be fetched', undefined, /did not load, or it does not answer/],
-  ])('whose file %s: the line says that', async (_, answer, message, file = '/worker.js') => {
-    const alive = new Set<FakeWorker>()
-    class FakeWorker extends EventTarget {
-      constructor(readonly url: string) {
-        super()
-        alive.add(this)
-        setTimeout(() => this.dispatchEvent(new Event('error')))
+    ['is forbidden', javaScript(), /policy forbids its file \(worker-src\)/, '/w.js', 'worker-src'],
+  ])(
+    'whose file %s: the line says that',
+    async (_, answer, message, file = '/worker.js', violated = 'connect-src') => {
+      const alive = new Set<FakeWorker>()
+      class FakeWorker extends EventTarget {
+        constructor(readonly url: string) {
+          super()
+          alive.add(this)
+          setTimeout(() => this.dispatchEvent(new Event('error')))
+        }
+        postMessage() {}
+        terminate() {
+          alive.delete(this)
+        }
       }
-      postMessage() {}
-      terminate() {
-        alive.delete(this)
-      }
-    }
-    vi.stubGlobal('Worker', FakeWorker)
-    vi.stubGlobal('window', new EventTarget())
-    vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
-    const { fetch } = globalThis
-    vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
-      if (url !== file) return fetch(url, init)
-      if (answer) return answer
-      throw new TypeError('fetch failed')
-    })
-    const { hilo } = open(() => new Worker(file))
-    await useTwice(hilo)
-    await eventually(() => expect(warn).toHaveBeenCalled())
-    expect(warn.mock.calls).toEqual([[expect.stringMatching(message)]])
-    expect(alive.size).toBe(0)
-    expect(globalThis.Worker).toBe(FakeWorker)
-  })
+      vi.stubGlobal('Worker', FakeWorker)
+      vi.stubGlobal('window', new EventTarget())
+      vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
+      const { fetch } = globalThis
+      vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
+        if (url !== file) return fetch(url, init)
+        const event = new Event('securitypolicyviolation')
+        document.dispatchEvent(Object.assign(event, { effectiveDirective: violated }))
+        if (answer) return answer
+        throw new TypeError('fetch failed')
+      })
+      const { hilo } = open(() => new Worker(file))
+      await useTwice(hilo)
+      await eventually(() => expect(warn).toHaveBeenCalled())
+      expect(warn.mock.calls).toEqual([[expect.stringMatching(message)]])
+      expect(alive.size).toBe(0)
+      expect(globalThis.Worker).toBe(FakeWorker)
+    },
+  )
 })

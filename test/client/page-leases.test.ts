@@ -162,11 +162,11 @@ describe('offers', () => {
     expect(giveBack).not.toHaveBeenCalled()
   })
 
-  test('are sent once, when the page goes', async () => {
+  test.each(['exit', 'park'] as const)('are sent once, when the page goes: %s', async (goes) => {
     pageLeases.exchange(16)
     await requests[0]!.answer({ leases: [lease], offers: [offer] })
-    pageLeases.exit()
-    pageLeases.exit()
+    pageLeases[goes]()
+    pageLeases[goes]()
     expect(giveBack).toHaveBeenCalledOnce()
     expect(giveBack).toHaveBeenCalledWith(target, [range(40, 50)])
     expect(left).toContainEqual({ lease: 'page:0.offer0', next: 40, sentTo: 50, givenBack: true })
@@ -179,6 +179,50 @@ test('a page that is hidden parks its lease on the device, also without an offer
   pageLeases.queue.take()
   pageLeases.park()
   expect(requests[1]?.request.notes).toEqual([{ lease: 'page:0.0', next: 2 }])
+  expect(left).toEqual([{ lease: 'page:0.0', next: 2 }])
+})
+
+test('a page that is hidden again soon takes its offer back, and then says nothing', async () => {
+  pageLeases.exchange(16)
+  await requests[0]!.answer({ offers: [offer] })
+  pageLeases.park()
+  await requests[1]!.answer({ offers: [{ ...offer, id: 'another' }] })
+  pageLeases.park()
+  expect(giveBack).toHaveBeenCalledOnce()
+  expect(requests.map(({ request }) => request.takeBack)).toEqual([[], [], ['another']])
+  await requests[2]!.answer({})
+  pageLeases.park()
+  expect(requests).toHaveLength(3)
+})
+
+test('a hidden page of a device that keeps nothing sends its lease back', async () => {
+  Object.assign(pageExit, { takesBack: true })
+  pageLeases.exchange(16)
+  await requests[0]!.answer({ view: { ...view, reserve: 0 }, leases: [lease] })
+  pageLeases.park()
+  expect(giveBack).toHaveBeenCalledExactlyOnceWith(target, [range(1, 16)])
+})
+
+test('the next exchange cancels one that failed: the device may have made it', async () => {
+  pageLeases.exchange(16)
+  await requests[0]!.answer({ failure: { code: 'storage-failed', message: '' } })
+  pageLeases.exchange(0)
+  expect(requests[1]!.request.notes).toEqual([{ exchange: 'page:0', takeBack: [] }])
+})
+
+test('surplus is asked for once in a while, where there is some and it can be sent', async () => {
+  await pageLeases.returnSurplus()
+  pageLeases.observe({ ...view, surplus: 1 })
+  isOnline = false
+  await pageLeases.returnSurplus()
+  expect(requests).toEqual([])
+  isOnline = true
+  pageLeases.returnSurplus()
+  expect(requests).toMatchObject([{ request: { want: 0, offer: true } }])
+  await requests[0]!.answer({ view: { ...view, surplus: 1 }, offers: [offer] })
+  expect(giveBack).toHaveBeenCalledOnce()
+  await pageLeases.returnSurplus()
+  expect(requests).toHaveLength(1)
 })
 
 describe('a page that is closed', () => {

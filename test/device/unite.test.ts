@@ -46,6 +46,18 @@ const apart: DeviceState = {
   unheard: ['t2'],
 }
 
+test('the nodes of both are remembered, where there are two', () => {
+  const nodesOf = (of?: string[], others?: string[]) =>
+    unite(
+      { ...stored, ...(of && { nodes: of }) },
+      { ...apart, ...(others && { nodes: others }) },
+      NOW,
+    ).nodes
+  expect(nodesOf()).toBeUndefined()
+  expect(nodesOf(undefined, ['A'])).toEqual(['A'])
+  expect(nodesOf(['A'], ['A', 'B'])).toEqual(['A', 'B'])
+})
+
 test('free numbers are free, and what a page holds or may have given back is its own', () => {
   const united = unite(stored, apart, NOW)
   expect(readState(united)).toEqual({ state: united })

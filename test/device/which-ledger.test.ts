@@ -208,6 +208,16 @@ describe('a ledger that follows', () => {
     expect(d.state.gaps.ledger).toBe(2)
   })
 
+  test('takes nothing of what another node granted', () => {
+    const [{ state }] = devicesOf(new Server('a'))
+    const [own] = state.ranges
+    const ofB = { ...own!, from: 101, to: 102, serverTag: 'B', token: 'of B' }
+    const tokens = [own!.token!, 'of B']
+    const before = { ...state, ranges: [own!, ofB], grants: tokens, unheard: tokens }
+    const after = hear(before, { tag: TAG, name: 'b', follows: 'a', above: 200 }, NOW)
+    expect(after).toMatchObject({ ranges: [ofB], grants: ['of B'], unheard: ['of B'] })
+  })
+
   test('and begins too low stops the device (13 steps to a number twice)', () => {
     const [d] = devicesOf(new Server('a'))
     d.state = hear(d.state, { tag: TAG, name: 'b', follows: 'a', above: 1 }, NOW)

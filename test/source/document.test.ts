@@ -271,7 +271,7 @@ describe('a store', () => {
       'with a weak ETag',
       new Response('{"Max":1}', { headers: { ETag: 'W/"1"' } }),
       'invalid-response',
-      'weak',
+      `The document ${ADDRESS} cannot be used: its ETag is weak`,
     ],
     [
       'with something else there',

@@ -78,7 +78,7 @@ export async function* exported(
     ...about,
     ...(rule && { rule: { id: rule.id, ...rule.head } }),
     rules: [...new Set(numbers.flatMap(({ rule }) => rule ?? []))],
-    ...(period !== undefined && { period }),
+    period,
     software: `offline-hilo ${VERSION}`,
     exportedAt: new Date().toISOString(),
     series: reports.map(seriesOf),

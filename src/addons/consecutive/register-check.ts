@@ -46,14 +46,15 @@ function numbersIn(entries: readonly Entry[]): Map<string, NumberRow & { entry: 
         open: 1,
         entry: place,
       })
-    else if (what === 'closed' && row) {
+    else if (!row) continue
+    else if (what === 'closed') {
       const { reopened, ...kept } = row
       rows.set(name, { ...kept, closing: of.closing!, entry: place })
-    } else if (what === 'reopened' && row) {
+    } else if (what === 'reopened') {
       const { closing, ...kept } = row
       rows.set(name, { ...kept, reopened: of.reopened!, entry: place })
-    } else if (what === 'late' && row) rows.set(name, { ...row, heard: false, entry: place })
-    else if (what === 'settled' && row) {
+    } else if (what === 'late') rows.set(name, { ...row, heard: false, entry: place })
+    else if (what === 'settled') {
       const { open, key, reason, by, ref, ...kept } = row
       rows.set(name, { ...kept, ...(of as object), settledAt: at, entry: place })
     }

@@ -163,6 +163,17 @@ describe('a chain', () => {
     expect((await after.report())[0]!.numbers).toHaveLength(4)
   })
 
+  test.each([
+    ['lost', () => undefined, { chain: 'A', at: 2, why: 'missing' }],
+    ['changed', (link: Link) => ({ ...link, previous: 'x' }), { at: 2, why: 'previous' }],
+  ])('a record that was %s in its middle is named', async (_, changed, named) => {
+    const name = newName()
+    const { receipts } = openTill(shop, { name, series: { chain: plain } })
+    for (const key of ['a', 'b', 'c']) await receipts.next({ key, content: { total: '5' } })
+    await rewrite(name, 2, changed)
+    expect((await receipts.verify()).broken[0]).toMatchObject(named)
+  })
+
   test('that has lost its end is found by what its numbers and others know', async () => {
     const name = newName()
     const { receipts } = openTill(shop, { name, series: { chain: plain } })

@@ -11,7 +11,7 @@ import { HiloError } from '../../../src/core/errors.js'
 
 import { newName } from '../../support/idb.js'
 import { FakeLocks } from '../../support/locks.js'
-import { errorOf, newShop, refusal as refused, type Shop } from '../../support/shop.js'
+import { codeOf, errorOf, newShop, refusal as refused, type Shop } from '../../support/shop.js'
 import {
   copyProfile,
   currentOf,
@@ -619,6 +619,16 @@ inEachStore(() => {
       expect(await registry()).toMatchObject([{ last: 4 }])
     })
 
+    test('that comes back is not asked at once where the browser tells of it', async () => {
+      vi.stubGlobal('navigator', { onLine: true })
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a')
+      shop.isDown = true
+      expect(await receipts.next({ key: 'b' })).toMatchObject({ heard: false })
+      shop.isDown = false
+      expect(await receipts.next({ key: 'c' })).toMatchObject({ heard: false })
+    })
+
     test('that gives the series later than a call waits leaves that call a number', async () => {
       const send = fetch
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -772,6 +782,23 @@ describe('a page that lives', () => {
     expect(await keysOf(second.receipts, { all: true })).toEqual([['a', true]])
     answered.resolve()
     expect(await taking).toMatchObject({ id: 'A-000002', heard: true })
+  })
+
+  test('leaves a number that it did not hand out: who lists it hands that one out', async () => {
+    const [living, leaving, last] = [openTill(shop), openTill(shop), openTill(shop)]
+    await idsOf(living.receipts, 'a')
+    vi.stubGlobal('fetch', () => new Promise(() => {}))
+    const taken = [living, leaving].map((till, i) => codeOf(till.receipts.next({ key: 'bc'[i]! })))
+    await expect.poll(async () => (await last.receipts.report())[0]!.numbers.length).toBe(3)
+    await leaving.hilo.close()
+    expect(await keysOf(last.receipts)).toEqual([['c', false]])
+    expect(await keysOf(last.receipts, { all: true })).toEqual([
+      ['a', true],
+      ['c', false],
+    ])
+    expect(await last.receipts.next({ key: 'c' })).toMatchObject({ id: 'A-000003', heard: false })
+    await living.hilo.close()
+    expect(await Promise.all(taken)).toEqual(['closed', 'closed'])
   })
 
   test('cannot be told where the browser refuses locks: its numbers are listed', async () => {

@@ -103,7 +103,9 @@ inEachStore(() => {
     await expect(receipts.next({ key: 'd' })).rejects.toEqual(all)
     expect(told.mock.calls).toEqual([['receipts', 'exhausted']])
     expect(await idsOf(receipts, 'c')).toEqual(['T3-001003'])
-    expect(await currentOf(receipts)).toMatchObject({ last: 1003, left: 0 })
+    expect(await receipts.report()).toMatchObject([
+      { last: 1003, left: 0, ranges: [{ left: 0, isOver: true }] },
+    ])
     await hilo.close()
     const after = openTill(shop, options(first, second)).receipts
     expect(await idsOf(after, 'd')).toEqual(['T3-002001'])

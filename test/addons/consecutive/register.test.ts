@@ -324,6 +324,9 @@ describe('the register', () => {
     expect(broken).toContainEqual({ chain: 'register', at: 5, why: 'missing' })
     expect(broken).toContainEqual(expect.objectContaining({ field: 'state', id: 'A-000001' }))
     expect(broken).toContainEqual(expect.objectContaining({ field: 'key', id: 'A-000002' }))
+    await change<Entry>(name, 'entries', (all) => all[1], true)
+    const gap = { chain: 'register', at: 2, why: 'missing' }
+    expect((await receipts.verify()).broken).toContainEqual(gap)
   })
 
   test('what was recomputed, or cut off, differs from a link that was kept elsewhere', async () => {

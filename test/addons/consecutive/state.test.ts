@@ -282,6 +282,10 @@ test.each<[string, unknown]>([
     `with a series without its ${field}`,
     { ...begun, current: { ...begun.current, [field]: undefined } },
   ]),
+  ...[-1, 0.5].map((heard): [string, unknown] => [
+    `with ${heard} heard`,
+    { ...begun, current: { ...begun.current, heard } },
+  ]),
   ['with a check-in that is text', { ...begun, current: { ...begun.current, checkIn: 'now' } }],
   ['with a claim that is a number', { ...NEW, claim: 7 }],
 ])('a record that is %s makes no number', (_, stored) => {

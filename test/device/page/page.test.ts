@@ -125,3 +125,12 @@ test('a page that goes sends back what it holds, not what it has parked', () => 
     leases: [],
   })
 })
+
+test('a page that goes leaves a note of what it may not send', () => {
+  const page = newPage('p')
+  const lease = { id: 'p:1.0', page: 'p', range: range(1, 20) }
+  const answer = { leases: [lease], offers: [], outstanding: [lease] }
+  answered(page, ask(page, { id: 'p:1', want: 20, offer: false }), answer)
+  expect(exit(page, 'p:2', false, 'A', true)).toEqual([])
+  expect(notesToLeave(page)).toEqual([{ lease: 'p:1.0', next: 1 }])
+})

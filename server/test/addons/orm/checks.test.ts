@@ -65,6 +65,12 @@ const REFUSED: [
     'There is no sequence order_seq in this database. Correct the name',
   ],
   [
+    'a sequence in capitals that is not there',
+    { ...EFCORE, sequence: 'Order_SEQ' },
+    '',
+    'There is no sequence Order_SEQ in this database. Correct the name',
+  ],
+  [
     'a name that PostgreSQL folded',
     { ...EFCORE, sequence: 'Order_SEQ' },
     'CREATE SEQUENCE Order_SEQ INCREMENT 10',
@@ -532,16 +538,19 @@ describe('at the start', () => {
     await expect(open(databaseUrl, settings)).rejects.toThrow(message)
   })
 
-  test('a counter below what was granted when the collection counted by itself', async () => {
+  test.each([
+    [100, 91],
+    [1, 1],
+  ])('a counter below what was granted before: %i, at %i', async (count, start) => {
     const databaseUrl = await newDatabase()
     const own = await openLedger({ create: true, databaseUrl })
     await own.claim([
-      { database: 'shop', collection: 'orders', count: 100, lastMax: 0, serverTag: 'A', at: 0 },
+      { database: 'shop', collection: 'orders', count, lastMax: 0, serverTag: 'A', at: 0 },
     ])
     await own.close()
-    await runSql(databaseUrl, 'CREATE SEQUENCE order_seq START 91 INCREMENT 10')
+    await runSql(databaseUrl, `CREATE SEQUENCE order_seq START ${start} INCREMENT 10`)
     await expect(open(databaseUrl, EFCORE)).rejects.toThrow(
-      'gives 91 next, whose ids are not above 100, and up to there ids were granted here',
+      `gives ${start} next, whose ids are not above ${count}, and up to there ids were granted`,
     )
     await runSql(databaseUrl, "SELECT setval('order_seq', 101, false)")
     await open(databaseUrl, EFCORE)
