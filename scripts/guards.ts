@@ -764,6 +764,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 two numbers have two texts', 'addons/consecutive/strangers'),
   guard('H28 a key has one content', 'addons/consecutive/register'),
+  guard('H40 a key has one kind', 'addons/consecutive/register'),
   guard('H40 a period that was closed gets no number', 'addons/consecutive/periods'),
   guard(
     'H40 what another device has closed stays closed when this one goes on with the series',

@@ -401,6 +401,26 @@ describe('a key', () => {
     expect((await receipts.report())[0]!.numbers).toMatchObject([{ content: was }, {}])
   })
 
+  test('of a number has one kind', async () => {
+    const text = (_: unknown, previous: string) => previous
+    const { receipts } = openTill(shop, { series: { chain: chain({ text }) } })
+    const made = await receipts.next({ key: 'a', kind: 'sale' })
+    await receipts.next({ key: 'b' })
+    const other = { key: 'a', kind: 'refund' }
+    await expect(receipts.next(other)).rejects.toEqual(
+      refusal(/the key has a record of kind sale; this is refund/),
+    )
+    await expect(receipts.next({ key: 'b', kind: 'sale' })).rejects.toEqual(
+      refusal(/kind number; /),
+    )
+    // Who asks for the number again need not know its kind.
+    expect([
+      await receipts.next({ key: 'a' }),
+      await receipts.next({ key: 'a', kind: 'sale' }),
+    ]).toEqual([made, made])
+    expect((await receipts.verify()).broken).toEqual([])
+  })
+
   test('of a record has one content and one kind', async () => {
     const text = (_: unknown, previous: string) => previous
     const { receipts } = openTill(shop, { series: { chain: chain({ text }) } })
@@ -409,7 +429,7 @@ describe('a key', () => {
       refusal(/record 1 was made for the key "a"/),
     )
     await expect(receipts.record({ key: 'a', kind: 'void', content: 1 })).rejects.toEqual(
-      refusal(/the record of this key is of the kind event; this is void/),
+      refusal(/the key has a record of kind event; this is void/),
     )
     expect((await receipts.verify()).broken).toEqual([])
   })
