@@ -10,6 +10,7 @@ import { exported } from '../../../src/addons/consecutive/chain-export.js'
 import { consecutive } from '../../../src/addons/consecutive/index.js'
 import { sealOfState } from '../../../src/addons/consecutive/register.js'
 import { canonical, sha256 } from '../../../src/addons/consecutive/sha256.js'
+import { newSum } from '../../../src/addons/consecutive/sum.js'
 import { type SqliteDatabase, sqliteStore } from '../../../src/addons/sqlite/index.js'
 import type { Entry, NumberRow } from '../../../src/device/series-store.js'
 import { newName, openRaw, requested } from '../../support/idb.js'
@@ -72,6 +73,9 @@ test.each([0, 1, 3, 55, 56, 63, 64, 65, 119, 120, 1000])('a hash of %i character
     '',
   )
   expect(sha256(text)).toBe(byNode(text))
+  const sum = newSum()
+  for (const part of [text, 'é', '', text, text.slice(1)]) sum.add(part)
+  expect(sum.hex()).toBe(byNode(`${text}é${text}${text.slice(1)}`))
 })
 
 test('a value is written the same, whatever the order of its keys', () => {
