@@ -394,12 +394,19 @@ export function describeRestores(promise: Promises): void {
       ]
       if (!('after' in taken)) throw new Error('It was not handed over.')
       expect(taken.after).toEqual({ last: 24, periods: expect.arrayContaining(periods) })
+      const makers = async (period: string) => {
+        const asked = { database, collection: 'receipts', series: 'T5', number: 2, period }
+        return (await ledger.explain(asked)).series[0]!.heard.map(({ device }) => device)
+      }
+      expect(await makers('zoe')).toEqual(['Till 5'])
       // It has told all at once, since it knows what the server has.
       await ledger.raiseFloors({ database, by: BY })
       await reopen()
       expect(await to('y', dry)).toMatchObject({ refused: 'untold' })
       await tell(taken.token, { last: 24, periods: [{ ...may!, last: 9 }], mark: taken.mark })
       expect(await to('y', dry)).toMatchObject({ last: 24 })
+      await to('y', { period: 'kim', newPeriod: true, last: 4 })
+      expect(await makers('kim')).toEqual(['Till 6'])
 
       // Of one that the backup does not have, nobody knows a period.
       await note('T8')
