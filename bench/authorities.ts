@@ -1,7 +1,7 @@
 /** Who grants numbers to this package in the fleet's day: the HiLo server, or a RavenDB. */
 import { rmSync } from 'node:fs'
 import { createHiloHandler, openLedger } from '../server/src/index.js'
-import type { HiloOptions } from '../src/device/options.js'
+import type { HiloOptions } from '../src/device/hilo-options.js'
 import { SimulatedRequest } from '../test/simulation/http.js'
 import type { Reply, Request as SentRequest } from '../test/simulation/network.js'
 import { RavenModel } from '../test/simulation/raven-model.js'

@@ -55,7 +55,11 @@ export const GUARDS: Guard[] = [
   guard("H2 a series in an app's own store is committed before it resolves", 'addons/sqlite/store'),
 
   guard('H3 a page at rest holds few', 'client/pages', change('16', '400')),
-  guard('H3 a busy page holds four times its pace at most', 'device/page/stock', change('4', '40')),
+  guard(
+    'H3 a busy page holds four times its pace at most',
+    'device/page/stock-rules',
+    change('4', '40'),
+  ),
   guard(
     'H3 what callers left that wait no more is parked, also during a claim',
     'client/allocator',
@@ -173,10 +177,10 @@ export const GUARDS: Guard[] = [
   ),
   guard('H11 a grant is added once', 'device/claim'),
   guard('H11 an answer names its claim', 'server/hilo-routes', '...{}'),
-  guard('H11 the answer to another claim is no answer', 'source/raven'),
+  guard('H11 the answer to another claim is no answer', 'source/raven-source'),
   guard('H11 a claim names each collection once', 'server/hilo-routes'),
-  guard('H37 an answer for another tag is no answer', 'source/raven'),
-  guard('H37 an answer with another mark is no answer', 'source/raven'),
+  guard('H37 an answer for another tag is no answer', 'source/raven-source'),
+  guard('H37 an answer with another mark is no answer', 'source/raven-source'),
 
   guard(
     'H12 only its page takes an offer back',
@@ -257,7 +261,7 @@ export const GUARDS: Guard[] = [
   guard('H14 ranges in memory are reported', 'client/pages', change("'memory'", "'best-effort'")),
 
   guard('H15 a message of somebody else is no page', 'worker/tabs'),
-  guard('H15 no range above 2^53−1 is taken', 'source/raven'),
+  guard('H15 no range above 2^53−1 is taken', 'source/raven-source'),
   guard("H15 an app's own source grants whole numbers only", 'source/own', 'return grant'),
   guard('H15 no number above 2^53−1 is granted', 'server/sqlite-ledger'),
 
@@ -539,18 +543,22 @@ export const GUARDS: Guard[] = [
 
   guard(
     'H34 who follows begins above all that this device knows',
-    'device/ledger',
+    'device/which-ledger',
     change('above >= highest(state)', 'true'),
   ),
-  guard('H34 a second name stops the device', 'device/ledger', 'return state'),
+  guard('H34 a second name stops the device', 'device/which-ledger', 'return state'),
   guard(
     'H34 nothing that the first ledger granted is issued under the second',
-    'device/ledger',
+    'device/which-ledger',
     'ranges: state.ranges',
   ),
-  guard('H34 between two ledgers nothing is claimed', 'device/ledger'),
-  guard('H34 between two ledgers nothing is leased', 'device/ledger', 'const request = asked'),
-  guard('H34 only the ledger of what is held grants', 'device/ledger'),
+  guard('H34 between two ledgers nothing is claimed', 'device/which-ledger'),
+  guard(
+    'H34 between two ledgers nothing is leased',
+    'device/which-ledger',
+    'const request = asked',
+  ),
+  guard('H34 only the ledger of what is held grants', 'device/which-ledger'),
   guard('H34 a page that hears of two ledgers issues nothing more', 'client/page-leases'),
   guard(
     'H34 a grant names its ledger, whatever the route was that it came by',
@@ -700,12 +708,12 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H22 a claim without an id gets no number that was granted before',
-    'server/ledger/stock',
+    'server/ledger/bound-stock',
     'let rest = join(join(line.free, line.fresh), above(line.floor, fresh))',
   ),
   guard(
     'H20 a claim without an id gets no number at or below what its client saw',
-    'server/ledger/stock',
+    'server/ledger/bound-stock',
     'const part = takeFrom(fresh, count)',
   ),
   guard('H22 a ledger is opened with its own secret or not at all', 'server/renew-secret'),
@@ -1043,7 +1051,7 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H33 nobody but a HiLo server stops this device for long',
-    'source/raven',
+    'source/raven-source',
     change(', LONGEST_WAIT_OF_STRANGERS_MS', ''),
   ),
   guard(
@@ -1051,9 +1059,13 @@ export const GUARDS: Guard[] = [
     'worker/check-ins',
     change(' || noAnswer', ''),
   ),
-  guard('H25 only a HiLo server refuses', 'source/raven', change('isHiloRefusal(body)', 'true')),
+  guard(
+    'H25 only a HiLo server refuses',
+    'source/raven-source',
+    change('isHiloRefusal(body)', 'true'),
+  ),
   guard('H25 a page that answers a write has written nothing', 'source/document'),
-  guard('H25 only who does not know the route is asked by another one', 'source/raven'),
+  guard('H25 only who does not know the route is asked by another one', 'source/raven-source'),
   guard(
     'H25 only a claim that was refused is made by another route',
     'worker/plain',
@@ -1069,7 +1081,7 @@ export const GUARDS: Guard[] = [
     'source/own',
     'const answer = await callbacks.claim!(target, claim)',
   ),
-  guard('H25 callers that wait hear that a repetition was refused', 'device/page/stock'),
+  guard('H25 callers that wait hear that a repetition was refused', 'device/page/stock-rules'),
   guard(
     'H25 a storage that fails says nothing of the server',
     'client/offline',
@@ -1100,7 +1112,7 @@ export const GUARDS: Guard[] = [
   ),
   guard(
     'H25 a server that cannot serve now is as good as none',
-    'source/raven',
+    'source/raven-source',
     change('status > 501', 'false'),
   ),
   guard(

@@ -12,14 +12,20 @@ import {
   joined,
   refuseWithoutPostgres,
 } from './addons/bound/collections-setting.js'
-import type { CounterHooks } from './addons/bound/hook/options.js'
+import type { CounterHooks } from './addons/bound/hook/hook-options.js'
 import { withSources } from './addons/bound/sources.js'
-import { addressIn } from './addons/postgres/place.js'
-import { type RootSetting, rootSettings } from './addons/region/options.js'
+import { addressIn } from './addons/postgres/postgres-address.js'
 import { ALL_FROM_ROOT, checkRole, openRegion } from './addons/region/region.js'
+import { type RootSetting, rootSettings } from './addons/region/region-options.js'
 import { createLedger } from './ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from './ledger/ledger.js'
-import { type Checks, checked, ledgerLimits, type Optional, secrets } from './ledger/options.js'
+import {
+  type Checks,
+  checked,
+  ledgerLimits,
+  type Optional,
+  secrets,
+} from './ledger/option-checks.js'
 import type { RowStore } from './ledger/row-store.js'
 import type { Opening } from './sql/schema.js'
 
@@ -164,7 +170,7 @@ interface Opened {
 
 // Loaded on demand: each has a driver that the other does not need.
 async function openFile(dataDir: string, bindings: Bindings, opening: Opening): Promise<Opened> {
-  const { openSqliteStore } = await import('./sqlite/store.js')
+  const { openSqliteStore } = await import('./sqlite/sqlite-store.js')
   return { store: openSqliteStore(dataDir, bindings, opening), bindings }
 }
 
@@ -175,7 +181,7 @@ async function openDatabase(
   isFirst: boolean,
   tell: Tell,
 ): Promise<Opened> {
-  const { openPostgresStore } = await import('./addons/postgres/store.js')
+  const { openPostgresStore } = await import('./addons/postgres/postgres-store.js')
   const { startBindings } = await import('./addons/bound/orm/orm-counters.js')
   let bindings = configured
   const store = await openPostgresStore(

@@ -6,9 +6,8 @@
  */
 import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './addons/bound/collections-setting.js'
-import { type RootSetting, rootSettings } from './addons/region/options.js'
+import { type RootSetting, rootSettings } from './addons/region/region-options.js'
 import { readConfigFile } from './config-file.js'
-import { DEFAULT_HOST, DEFAULT_PORT } from './http/open.js'
 import {
   DATABASES_LISTED,
   databases,
@@ -17,7 +16,8 @@ import {
   origin,
   refuseUnlisted,
   serverPrefix,
-} from './http/options.js'
+} from './http/handler-options.js'
+import { DEFAULT_HOST, DEFAULT_PORT } from './http/open.js'
 import { tokens } from './http/tokens.js'
 import {
   checked,
@@ -27,7 +27,7 @@ import {
   nodeTag,
   publicUrl,
   secrets,
-} from './ledger/options.js'
+} from './ledger/option-checks.js'
 import { DEFAULT_HORIZON_DAYS, horizon } from './ledger/prune.js'
 import { DEFAULT_DATA_DIR, databaseUrl, dataDir } from './open-ledger.js'
 import type { ServeOptions } from './serve.js'

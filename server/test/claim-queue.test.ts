@@ -4,8 +4,8 @@ import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { claimQueue, type FailedClaim } from '../src/http/claim-queue.js'
 import { keyText } from '../src/ledger/collections.js'
-import { LedgerUnavailable, RowLocked } from '../src/ledger/errors.js'
 import type { ClaimOutcome, ClaimRequest } from '../src/ledger/ledger.js'
+import { LedgerUnavailable, RowLocked } from '../src/ledger/ledger-errors.js'
 
 const claimOf = (collection: string): ClaimRequest => ({
   database: 'Shop',

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { failureLog, UnknownToken } from '../src/http/log.js'
 import { toRefusal } from '../src/http/refusals.js'
 import { LedgerUnavailable } from '../src/index.js'
-import { UpstreamUnavailable } from '../src/ledger/errors.js'
+import { UpstreamUnavailable } from '../src/ledger/ledger-errors.js'
 import { json, newHandler } from './handlers.js'
 
 const newLog = () => ({ info: vi.fn(), error: vi.fn() })

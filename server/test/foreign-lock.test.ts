@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test, vi } from 'vitest'
 import { openLedger } from '../src/index.js'
-import { readSqliteVersion } from '../src/sqlite/store.js'
+import { readSqliteVersion } from '../src/sqlite/sqlite-store.js'
 import { newFolder } from './folders.js'
 import { newHandler } from './handlers.js'
 

@@ -3,7 +3,6 @@
  * back.
  */
 import { test } from 'vitest'
-import { LedgerUnavailable } from '../src/ledger/errors.js'
 import { grantTokens, newGrantId, type TokenContent } from '../src/ledger/grant-token.js'
 import type {
   CheckInResult,
@@ -13,6 +12,7 @@ import type {
   Ledger,
   LedgerLimits,
 } from '../src/ledger/ledger.js'
+import { LedgerUnavailable } from '../src/ledger/ledger-errors.js'
 import { type Table, writeSpans } from '../src/sql/tables.js'
 
 /** Opens a ledger on the same storage each time. */

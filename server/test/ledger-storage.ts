@@ -1,6 +1,6 @@
 /** What a ledger promises about what it keeps, and to several servers on one storage. */
 import { expect } from 'vitest'
-import { RowLocked } from '../src/ledger/errors.js'
+import { RowLocked } from '../src/ledger/ledger-errors.js'
 import { AT, grantOf, LIMITS, newId, type Promises, span } from './ledger-bench.js'
 
 export function describeStorage(promise: Promises): void {

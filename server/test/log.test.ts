@@ -8,7 +8,7 @@ import { newFolder } from './folders.js'
 import { cliFile } from './processes.js'
 
 const FULL = '/dev/full'
-const LOG = new URL('../src/node/log.ts', import.meta.url).href
+const LOG = new URL('../src/node/pino-log.ts', import.meta.url).href
 
 function startOnFullDisk(...args: string[]) {
   const full = openSync(FULL, 'w')

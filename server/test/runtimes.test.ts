@@ -13,7 +13,7 @@ import { cliFile } from './processes.js'
 const CORE = `
 export { createHandler } from '${source('http/handler')}'
 export { createLedger } from '${source('ledger/create-ledger')}'
-export { sqlStore } from '${source('sql/store')}'`
+export { sqlStore } from '${source('sql/sql-store')}'`
 
 /** Node's global variables: whoever uses one uses a variable that is not there. */
 const NO_GLOBALS = Object.fromEntries(

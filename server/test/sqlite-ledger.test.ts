@@ -22,8 +22,8 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { LedgerUnavailable, openLedger } from '../src/index.js'
 import { backUp } from '../src/sqlite/backup.js'
-import { connectTo } from '../src/sqlite/connection.js'
-import { openSqliteFile, openSqliteStore, readSqliteVersion } from '../src/sqlite/store.js'
+import { connectTo } from '../src/sqlite/sqlite-connection.js'
+import { openSqliteFile, openSqliteStore, readSqliteVersion } from '../src/sqlite/sqlite-store.js'
 import { reader, write } from '../src/sqlite/transaction.js'
 import { newFolder, runIn, secretIn } from './folders.js'
 import { editing } from './ledger-bench.js'
@@ -197,8 +197,8 @@ test.skipIf(!mayMount)(
 test('a process has one connection to a file, also after a hot reload', async () => {
   const dataDir = newFolder()
   const first = openSqliteFile(dataDir, { create: true })
-  const again = '../src/sqlite/connection.js?reloaded'
-  const reloaded: typeof import('../src/sqlite/connection.js') = await import(again)
+  const again = '../src/sqlite/sqlite-connection.js?reloaded'
+  const reloaded: typeof import('../src/sqlite/sqlite-connection.js') = await import(again)
   expect(reloaded.connectTo).not.toBe(connectTo)
   const second = reloaded.connectTo(join(dataDir, 'hilo.db'), () => {
     throw new Error('There is a connection already.')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { vi } from 'vitest'
 import { SQLITE_FILE } from '../src/sql/schema.js'
-import { connectTo } from '../src/sqlite/connection.js'
+import { connectTo } from '../src/sqlite/sqlite-connection.js'
 import type { Sqlite } from '../src/sqlite/transaction.js'
 
 /** @param saw told of each statement that the one connection to the file runs */

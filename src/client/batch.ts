@@ -7,7 +7,7 @@ import { bindMethods } from '../core/bound.js'
 import { HiloError } from '../core/errors.js'
 import type { IdOf } from '../core/id-format.js'
 import type { LeaseQueue } from '../device/page/lease-queue.js'
-import { ambiguous } from '../device/page/refusals.js'
+import { ambiguous } from '../device/page/page-refusals.js'
 
 /** @internal The lease of a batch. */
 export interface BatchLease {

@@ -3,7 +3,7 @@ import type { isPlain } from '../core/check-keys.js'
 import type { HiloError } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import { utf8Length } from '../core/utf8.js'
-import type { checkCall, checkCount } from '../device/options.js'
+import type { checkCall, checkCount } from '../device/hilo-options.js'
 
 export interface ReserveOptions {
   /** Another database than the `database` option's. */

@@ -1,5 +1,5 @@
 /** `createHilo` for pages: the owner runs in a worker of its own. */
-import type { HiloOptions, NamesOf } from '../device/options.js'
+import type { HiloOptions, NamesOf } from '../device/hilo-options.js'
 import { Hilo } from './hilo.js'
 
 /**

@@ -19,7 +19,7 @@ import {
   checkListener,
   checkOptions,
   type HiloOptions,
-} from '../device/options.js'
+} from '../device/hilo-options.js'
 import type { Allocator } from './allocator.js'
 import type { Batch } from './batch.js'
 import type {

@@ -5,15 +5,8 @@
  */
 import type { Range } from '../core/range.js'
 import type { OwnerConfig, Target } from '../device/contract.js'
-import type { DeviceStore } from '../device/device-store.js'
-import {
-  idOf,
-  isNote,
-  NOTES_STORE,
-  nameOf,
-  notesKeyPrefix,
-  type SeriesKey,
-} from '../device/page-exit.js'
+import type { DeviceStore, StoreKey } from '../device/device-store.js'
+import { idOf, isNote, NOTES_STORE, nameOf, notesKeyPrefix } from '../device/page-notes.js'
 import type { ReturnedPiece } from '../device/requests.js'
 import type { Note } from '../device/state.js'
 import type { GiveBack } from './give-back.js'
@@ -157,7 +150,7 @@ export class PageExit {
     return this.sender!(this.#config, this.headers, pieces)
   }
 
-  #key({ database, collection, separator }: Target): SeriesKey {
+  #key({ database, collection, separator }: Target): StoreKey {
     return [this.#config.url, database, collection + separator]
   }
 

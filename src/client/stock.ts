@@ -1,12 +1,12 @@
 /**
  * Keeps enough ids of one collection at hand in this page: fetches them, parks those that are not
- * needed, and refuses the callers that cannot be served. `device/page/stock` decides; this is its
- * shell. Guarantees that one fetch runs at a time, and none after the page was closed.
+ * needed, and refuses the callers that cannot be served. `device/page/stock-rules` decides, and
+ * this does it. Guarantees that one fetch runs at a time, and none after the page was closed.
  */
 import { type Failure, fromFailure, type HiloError, toFailure } from '../core/errors.js'
 import type { DeviceView } from '../device/contract.js'
 import type { LeaseQueue } from '../device/page/lease-queue.js'
-import { notServed } from '../device/page/refusals.js'
+import { notServed } from '../device/page/page-refusals.js'
 import {
   asked,
   type Call,
@@ -27,7 +27,7 @@ import {
   spared,
   UNUSED,
   wish,
-} from '../device/page/stock.js'
+} from '../device/page/stock-rules.js'
 import { Pace } from './pace.js'
 import type { PageLeases, PageState } from './page-leases.js'
 import type { PageWorld } from './page-world.js'

@@ -388,19 +388,9 @@ export function grown(lastBatchSize: number, age: number | undefined): number {
 }
 
 /**
- * A time as RavenDB writes it: `2026-11-21T07:09:21.4660000Z`. It parses only with exactly 7
+ * A time as RavenDB writes it: `2026-11-21T07:09:21.4660000Z`. Its clients read only exactly 7
  * fraction digits.
  */
 export function formatServerTime(time: number): string {
   return `${new Date(time).toISOString().slice(0, -1)}0000Z`
-}
-
-/**
- * Milliseconds since the epoch, or `undefined` for anything {@link formatServerTime} would not
- * write.
- */
-export function parseServerTime(text: string): number | undefined {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z?$/.test(text)) return undefined
-  const time = Date.parse(`${text.slice(0, 23)}Z`)
-  return Number.isNaN(time) ? undefined : time
 }

@@ -7,7 +7,7 @@ import { HiloError } from '../core/errors.js'
 import { idSuffix } from '../core/names.js'
 import { insert, overlaps, type Range, size, total } from '../core/range.js'
 import { tokenToShow, withoutUse } from './check-in.js'
-import { PAGE_AT_REST } from './page/stock.js'
+import { PAGE_AT_REST } from './page/stock-rules.js'
 import { claimSize } from './sizes.js'
 import type { DeviceClaim, DeviceState, GrantedRange } from './state.js'
 

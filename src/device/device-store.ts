@@ -18,11 +18,11 @@
  *   step, so that each is settled once (H5).
  * - States are plain data that JSON can hold.
  */
-import type { SeriesKey } from './page-exit.js'
 import type { SeriesStore } from './series-store.js'
 import type { DeviceState, Note } from './state.js'
 
-export type StoreKey = SeriesKey
+/** One collection of one authority: the key of all its stored records. */
+export type StoreKey = [url: string, database: string, prefix: string]
 
 export interface Change<T> {
   /** Stored as it is; the very same object that was read (and no notes) is not written again. */

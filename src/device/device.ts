@@ -5,7 +5,7 @@
  * server, or to become a gap.
  */
 import { insert, insertAll, isReturnable, takeHighest, takeLowest, total } from '../core/range.js'
-import { isNote } from './page-exit.js'
+import { isNote } from './page-notes.js'
 import { spare } from './sizes.js'
 import type {
   DeviceState,

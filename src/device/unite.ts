@@ -5,8 +5,8 @@
  */
 import { insertAll, overlaps } from '../core/range.js'
 import { everything, unheardOf } from './check-in.js'
-import { hear } from './ledger.js'
 import type { DeviceState } from './state.js'
+import { hear } from './which-ledger.js'
 
 /**
  * @param apart in memory. A grant of its claim is a gap: nobody knows whether the claim was sent

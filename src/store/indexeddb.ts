@@ -3,7 +3,7 @@
  * between tabs: a `readwrite` transaction over the same store waits for the one before it, in every
  * tab.
  */
-import { NOTES_STORE } from '../device/page-exit.js'
+import { NOTES_STORE } from '../device/page-notes.js'
 import type { DeviceState, Note } from '../device/state.js'
 import { Database, type DBSchema, type Transaction } from './database.js'
 import type { Change, DeviceStore, StoreKey } from './store.js'

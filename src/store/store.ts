@@ -1,6 +1,5 @@
 /** `offline-hilo/store`: the types to write a store for durable device state of your own. */
 export type { Change, DeviceStore, StoreKey } from '../device/device-store.js'
-export type { SeriesKey } from '../device/page-exit.js'
 export type {
   ChainFlag,
   ChainRecord,

@@ -5,7 +5,7 @@
 import { expose } from 'comlink'
 import { Hilo } from '../client/hilo.js'
 import * as onlineCalls from '../client/online-calls.js'
-import type { HiloOptions, NamesOf } from '../device/options.js'
+import type { HiloOptions, NamesOf } from '../device/hilo-options.js'
 import { ownerHere } from './here.js'
 
 /**

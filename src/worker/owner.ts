@@ -7,7 +7,7 @@ import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.
 import { VERSION } from '../core/version.js'
 import { newBackground } from '../device/background.js'
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../device/contract.js'
-import { nameOf } from '../device/page-exit.js'
+import { nameOf } from '../device/page-notes.js'
 import { isGrant, readState } from '../device/stored.js'
 import { CHECK_ADDRESS } from '../source/answers.js'
 import { ASKED_AGAIN, within } from '../source/http.js'

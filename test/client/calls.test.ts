@@ -5,7 +5,7 @@
 import { expect, test, vi } from 'vitest'
 import { createTestHilo } from '../../src/addons/testing/index.js'
 import { HiloError } from '../../src/core/errors.js'
-import type { HiloOptions } from '../../src/device/options.js'
+import type { HiloOptions } from '../../src/device/hilo-options.js'
 import { codeOf } from '../support/shop.js'
 
 const BAD = 'invalid-argument'

@@ -1,7 +1,7 @@
 /** Nothing degrades silently: an event, the status, and in development one line in the console. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
-import type { HiloOptions } from '../../src/device/options.js'
+import type { HiloOptions } from '../../src/device/hilo-options.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
 import { eventually } from '../support/eventually.js'

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { consecutive } from '../../src/addons/consecutive/index.js'
 import type { HiloError } from '../../src/core/errors.js'
-import type { HiloOptions } from '../../src/device/options.js'
+import type { HiloOptions } from '../../src/device/hilo-options.js'
 import { newName } from '../support/idb.js'
 import { errorOf, newShop, quiet, type Shop } from '../support/shop.js'
 

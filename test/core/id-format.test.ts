@@ -4,7 +4,7 @@ import { idForm } from '../../src/addons/format.js'
 import { HiloError } from '../../src/core/errors.js'
 import { type FormatId, idFormat } from '../../src/core/id-format.js'
 import type { IdParts } from '../../src/core/names.js'
-import { checkOptions } from '../../src/device/options.js'
+import { checkOptions } from '../../src/device/hilo-options.js'
 
 const ORDERS = { prefix: 'orders/', serverTag: 'A' }
 const plain: FormatId = (number, { prefix }) => prefix + number

@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { limits as handlerLimits } from '../../server/src/http/options.js'
-import { ledgerLimits } from '../../server/src/ledger/options.js'
+import { limits as handlerLimits } from '../../server/src/http/handler-options.js'
+import { ledgerLimits } from '../../server/src/ledger/option-checks.js'
 import { checkSeriesOptions } from '../../src/addons/consecutive/options.js'
-import { checkOptions } from '../../src/device/options.js'
+import { checkOptions } from '../../src/device/hilo-options.js'
 import { type Member, membersOf } from './declared.js'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -68,7 +68,7 @@ test('the defaults of createHilo are those of the check', () => {
     {},
     'https://shop.example.com/orders',
   )
-  expect(defaultsIn('src/device/options.ts', 'HiloOptions')).toMatchObject(values)
+  expect(defaultsIn('src/device/hilo-options.ts', 'HiloOptions')).toMatchObject(values)
   expect(url).toBe('https://shop.example.com')
   expect(collections).toEqual({})
 })

@@ -5,7 +5,7 @@
  * walks at random.
  */
 import { total } from '../../src/core/range.js'
-import type { Mode } from '../../src/device/page/stock.js'
+import type { Mode } from '../../src/device/page/stock-rules.js'
 import type { Random } from '../simulation/random.js'
 import { Fingerprint, partOf } from './canonical.js'
 import { installClock, settled } from './clock.js'

@@ -263,7 +263,12 @@ export class Checker {
   /** The node's database was replaced by a copy that knows only this. */
   forget(node: string, known: Known): void {
     const reason = indexOf(this.#excuses, 'database restored')
-    for (const [series, numbers] of this.#of(node)) numbers.rollBack(known.get(series), reason)
+    for (const [series, numbers] of this.#of(node)) {
+      numbers.rollBack(known.get(series), reason)
+      // What a device in memory has given back, and may get again, is on no disk.
+      for (const bit of this.#devices.map((_, i) => this.#apart & (1 << i)))
+        for (let n = 1; n <= numbers.highest; n++) numbers.mayComeBack(n, bit, 0)
+    }
     this.#stopped.delete(node)
   }
 

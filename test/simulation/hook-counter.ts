@@ -7,7 +7,7 @@ import {
   type Bindings,
   countersSetting,
 } from '../../server/src/addons/bound/collections-setting.js'
-import type { CounterHook } from '../../server/src/addons/bound/hook/options.js'
+import type { CounterHook } from '../../server/src/addons/bound/hook/hook-options.js'
 import { withSources } from '../../server/src/addons/bound/sources.js'
 import { EVERY_COLLECTION } from '../../server/src/ledger/collections.js'
 import { createLedger } from '../../server/src/ledger/create-ledger.js'

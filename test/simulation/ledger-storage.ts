@@ -6,7 +6,7 @@ import { createLedger } from '../../server/src/ledger/create-ledger.js'
 import { newSecret } from '../../server/src/ledger/grant-token.js'
 import type { Ledger } from '../../server/src/ledger/ledger.js'
 import { newLedgerName } from '../../server/src/ledger/name.js'
-import { ledgerLimits } from '../../server/src/ledger/options.js'
+import { ledgerLimits } from '../../server/src/ledger/option-checks.js'
 import { NAME, SECRET } from '../../server/src/sql/meta.js'
 import { type MemoryRows, MemoryStore } from '../../server/test/ledger/memory-store.js'
 

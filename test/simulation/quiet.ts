@@ -14,10 +14,10 @@ const PROBABILITY = 0.1
 
 /**
  * What one page or worker may send within an hour, for each of its collections. A claim is repeated
- * after half a minute to a minute, and each may be two requests. A check-in is repeated after half
- * an hour to an hour, and may be two requests, too.
+ * after half a minute to a minute, and each may be two requests. A check-in falls due every few
+ * hours, so the first of its pauses may lie in this hour: 8 tries, of two requests each.
  */
-const MOST_PER_HOUR = { next: 260, checkin: 6 }
+const MOST_PER_HOUR = { next: 260, checkin: 16 }
 
 export class QuietHours {
   #sent: Map<string, number> | undefined

@@ -2,12 +2,7 @@
  * RavenDB's HiLo as it really behaves: one `Max` per tag and node, no tokens, no memory of who was
  * granted what, and its dangerous return. Each node is a database of its own.
  */
-import {
-  capacity,
-  formatServerTime,
-  type NextAnswer,
-  parseServerTime,
-} from '../../src/core/wire.js'
+import { capacity, formatServerTime, type NextAnswer } from '../../src/core/wire.js'
 import type { Checker } from './checker.js'
 import type { Reply, Request } from './network.js'
 
@@ -54,11 +49,8 @@ export class RavenModel {
   }
 
   #next(tag: string, query: URLSearchParams, from: string): NextAnswer {
-    const lastRangeAt = parseServerTime(query.get('lastRangeAt') ?? '')
-    const count = capacity(
-      Number(query.get('lastBatchSize')),
-      lastRangeAt === undefined ? undefined : this.#now() - lastRangeAt,
-    )
+    // Our client sends no `lastRangeAt`.
+    const count = capacity(Number(query.get('lastBatchSize')), undefined)
     const low = Math.max(this.#maxOf(tag), Number(query.get('lastMax') ?? 0)) + 1
     const high = low + count - 1
     this.#max.set(tag.toLowerCase(), high)

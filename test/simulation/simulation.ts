@@ -4,7 +4,7 @@
  * from the façade down to the server's ledger.
  */
 import type { Range } from '../../src/core/range.js'
-import type { HiloOptions } from '../../src/device/options.js'
+import type { HiloOptions } from '../../src/device/hilo-options.js'
 import type { DeviceState } from '../../src/device/state.js'
 import { BesideCopy } from './beside-copy.js'
 import { Checker, type Known } from './checker.js'

@@ -10,7 +10,7 @@ import type { Ledger } from '../../server/src/index.js'
 import { type LedgerOptions, openLedger } from '../../server/src/open-ledger.js'
 import { SQLITE_FILE } from '../../server/src/sql/schema.js'
 import { backUp } from '../../server/src/sqlite/backup.js'
-import { connectTo } from '../../server/src/sqlite/connection.js'
+import { connectTo } from '../../server/src/sqlite/sqlite-connection.js'
 import type { Copy, LedgerStorage } from './ledger-storage.js'
 
 /** Higher than any ledger of a schedule comes. */

@@ -1,6 +1,6 @@
 /** The store in memory. */
 import { describe, expect, test } from 'vitest'
-import { type TestDevice, TestSeries } from '../../src/addons/testing/series.js'
+import { type TestDevice, TestSeries } from '../../src/addons/testing/test-series.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import type { StoreKey } from '../../src/store/store.js'
 import { runStoreContract } from './contract.js'

@@ -4,7 +4,7 @@
  */
 import 'fake-indexeddb/auto'
 import { vi } from 'vitest'
-import { NOTES_STORE } from '../../src/device/page-exit.js'
+import { NOTES_STORE } from '../../src/device/page-notes.js'
 import type { LeaseNote } from '../../src/device/state.js'
 import type { StoreKey } from '../../src/store/store.js'
 

@@ -6,7 +6,7 @@ import { type Failure, HiloError } from '../../src/core/errors.js'
 import type { Range } from '../../src/core/range.js'
 import type { CheckInAnswer, CheckInRequest } from '../../src/core/wire.js'
 import type { Answer, DeviceView, Owner, OwnerConfig, Target } from '../../src/device/contract.js'
-import { nameOf } from '../../src/device/page-exit.js'
+import { nameOf } from '../../src/device/page-notes.js'
 import type { ReturnedPiece } from '../../src/device/requests.js'
 import type {
   DeviceClaim,

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
 import type { DeviceView, Target } from '../../src/device/contract.js'
-import { nameOf } from '../../src/device/page-exit.js'
+import { nameOf } from '../../src/device/page-notes.js'
 import { emptyState } from '../../src/device/state.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import type { Change, StoreKey } from '../../src/store/store.js'

@@ -1,6 +1,6 @@
 /** A RavenDB, which knows no claim by POST: a device that has found that out remembers it. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { ravenSource } from '../../src/source/raven.js'
+import { ravenSource } from '../../src/source/raven-source.js'
 import { RavenModel } from '../simulation/raven-model.js'
 import { eventually } from '../support/eventually.js'
 import { config, FakeWorld, failureOf, lease, must, ownerIn, target } from '../support/world.js'

@@ -6,7 +6,7 @@ import {
   refuseWithoutPostgres,
 } from '../addons/bound/collections-setting.js'
 import { idsOf, lastValue, valueAbove } from '../addons/bound/orm/blocks.js'
-import { highestIn, shapeProblems } from '../addons/bound/orm/checks.js'
+import { highestIn, shapeProblems } from '../addons/bound/orm/counter-checks.js'
 import {
   type Counter,
   type IdColumn,
@@ -46,11 +46,11 @@ import { openRaven } from '../addons/bound/raven/cluster.js'
 import { openPool, type PostgresPool } from '../addons/postgres/pool.js'
 import { findSchemas } from '../addons/postgres/schemas.js'
 import { refuseStandby } from '../addons/postgres/upgrade.js'
+import { toSpans } from '../ledger/bound-stock.js'
 import { bindingKey } from '../ledger/collections.js'
 import type { Query } from '../ledger/counter-port.js'
-import { CounterUnusable } from '../ledger/errors.js'
-import { checked } from '../ledger/options.js'
-import { toSpans } from '../ledger/stock.js'
+import { CounterUnusable } from '../ledger/ledger-errors.js'
+import { checked } from '../ledger/option-checks.js'
 import type { ServeOptions } from '../serve.js'
 
 /**

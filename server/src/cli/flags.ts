@@ -3,7 +3,7 @@
  * command fails. Guarantees that a message names the flag, the variable or the file that was wrong.
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { LedgerMissing, LedgerUnavailable, UpstreamUnavailable } from '../ledger/errors.js'
+import { LedgerMissing, LedgerUnavailable, UpstreamUnavailable } from '../ledger/ledger-errors.js'
 import {
   type Flags,
   isServiceLink,

@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander'
 import { LEDGER_NAME } from '../ledger/name.js'
-import { checked, databaseName } from '../ledger/options.js'
+import { checked, databaseName } from '../ledger/option-checks.js'
 import { changingCommand, readNumber } from './flags.js'
 import { operate } from './ledger-commands.js'
 import { CLOSED_NAMES } from './raise-floor-command.js'

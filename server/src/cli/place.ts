@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { placeOf } from '../addons/postgres/place.js'
+import { placeOf } from '../addons/postgres/postgres-address.js'
 import { DEFAULT_DATA_DIR, openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
 import { ledgerCommand, withSettings } from './flags.js'
@@ -21,7 +21,7 @@ export async function versionAt({
   databaseUrl,
 }: Place): Promise<number | undefined> {
   if (databaseUrl === undefined) {
-    const { readSqliteVersion } = await import('../sqlite/store.js')
+    const { readSqliteVersion } = await import('../sqlite/sqlite-store.js')
     return readSqliteVersion(dataDir)
   }
   const { openPool } = await import('../addons/postgres/pool.js')

@@ -5,7 +5,7 @@
 import type { Command } from 'commander'
 import { checkTag } from '../http/messages.js'
 import { isOfLetters } from '../ledger/collections.js'
-import { checked, databaseName } from '../ledger/options.js'
+import { checked, databaseName } from '../ledger/option-checks.js'
 import type { Change, SeenLedger } from './confirm.js'
 import { changingCommand, readNumber } from './flags.js'
 import { operate } from './ledger-commands.js'

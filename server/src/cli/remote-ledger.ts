@@ -4,8 +4,8 @@
  */
 import { isLoopback } from '../http/open.js'
 import { OPERATED, OPERATED_METHODS, type OperatedLedger, pathOfMethod } from '../http/operated.js'
-import { reasonOf } from '../ledger/errors.js'
-import { checked, publicUrl } from '../ledger/options.js'
+import { reasonOf } from '../ledger/ledger-errors.js'
+import { checked, publicUrl } from '../ledger/option-checks.js'
 
 const TIMEOUT_MS = 30_000
 const TOKEN_VARIABLE = 'HILO_OPERATOR_TOKEN'

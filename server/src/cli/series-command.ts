@@ -8,7 +8,7 @@ import type { Series, SeriesPeriod, SeriesRange, StatedPeriod } from '../ledger/
 import { allSeries } from './all-series.js'
 import type { SeenLedger } from './confirm.js'
 import { changingCommand, readNumber } from './flags.js'
-import { handOverSeries } from './hand-over.js'
+import { handOverSeries } from './hand-over-command.js'
 import { type Column, operate, table } from './ledger-commands.js'
 import { noteSeries, reopenSeries } from './listed-series.js'
 import { account, explainDocument } from './series-answers.js'

@@ -1,6 +1,6 @@
 /** The command `serve`, which also runs when no command is named. */
 import { type Command, Option } from 'commander'
-import { hint } from '../ledger/options.js'
+import { hint } from '../ledger/option-checks.js'
 import { DEFAULT_DRAIN_SECONDS, DESCRIBED, type Settings } from '../settings.js'
 import { fail, flagOf, ledgerCommand, withSettings } from './flags.js'
 import { newLedgerLine, versionAt } from './place.js'
@@ -38,7 +38,7 @@ async function run(settings: Settings, config: string | undefined): Promise<void
   process.on('SIGTERM', cutOff)
   // Only a server loads these files: other commands start in half the time.
   const [{ createLog }, { serve }] = await Promise.all([
-    import('../node/log.js'),
+    import('../node/pino-log.js'),
     import('../serve.js'),
   ])
   const log = createLog()

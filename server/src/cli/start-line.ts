@@ -6,7 +6,7 @@
 import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { placeOf } from '../addons/postgres/place.js'
+import { placeOf } from '../addons/postgres/postgres-address.js'
 import type { ScopedToken } from '../http/tokens.js'
 import { DEFAULT_DATA_DIR } from '../open-ledger.js'
 import type { Settings } from '../settings.js'

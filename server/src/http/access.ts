@@ -7,12 +7,12 @@
  */
 import { setImmediate } from 'node:timers'
 import type { Context } from 'hono'
-import { databaseName } from '../ledger/options.js'
+import { databaseName } from '../ledger/option-checks.js'
 import type { Budgets, Cost, Turn } from './budgets.js'
 import { type Gate, MOST_AT_WORK } from './gate.js'
+import type { CheckedOptions, Wanted } from './handler-options.js'
 import { Parameters } from './messages.js'
 import { asksNobody } from './open.js'
-import type { CheckedOptions, Wanted } from './options.js'
 import { databaseMissing, forbidden } from './refusals.js'
 import { type Action, type FoundToken, type ScopedToken, tokenFinder } from './tokens.js'
 

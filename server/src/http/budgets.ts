@@ -7,7 +7,7 @@
  */
 import { bindingKey } from '../ledger/collections.js'
 import type { CollectionKey, Ledger } from '../ledger/ledger.js'
-import type { HandlerLimits } from './options.js'
+import type { HandlerLimits } from './handler-options.js'
 import { type Refusal, refused, tooMany, tooOften } from './refusals.js'
 import type { FoundToken } from './tokens.js'
 

@@ -5,7 +5,7 @@
  */
 import { batches, isOutage } from '../ledger/batches.js'
 import { grouped } from '../ledger/collections.js'
-import { RowLocked } from '../ledger/errors.js'
+import { RowLocked } from '../ledger/ledger-errors.js'
 
 export interface QueueOptions<Claim, Outcome> {
   /** One commit: an outcome per claim, in their order. */

@@ -22,8 +22,8 @@ import {
   unquoted,
   writeRefused,
 } from './documents.js'
+import type { CheckedOptions } from './handler-options.js'
 import { answer, answerNothing, HILO_DOCUMENT, Parameters, readJson } from './messages.js'
-import type { CheckedOptions } from './options.js'
 import { badParameter, badRequest } from './refusals.js'
 
 const SERVER_PREFIX_DOCUMENT = 'Raven/ServerPrefixForHilo'

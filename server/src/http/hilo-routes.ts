@@ -21,6 +21,7 @@ import type {
 import type { Access, Caller } from './access.js'
 import { type Costs, type Price, sumOf, type Turn } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
+import type { CheckedOptions } from './handler-options.js'
 import {
   authorizationIn,
   type ReturnedRange,
@@ -33,7 +34,6 @@ import {
 import { type FailureLog, UnknownToken } from './log.js'
 import { answer, answerNothing, Parameters, parseJson, readJson, readText } from './messages.js'
 import type { Metrics } from './metrics.js'
-import type { CheckedOptions } from './options.js'
 import type { OtherLedgers } from './other-ledgers.js'
 import { claimRefused, pathOf, refusalBody, toRefusal } from './refusals.js'
 

@@ -9,9 +9,9 @@ import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledg
 import type { Access, Asked, Caller } from './access.js'
 import type { Costs, Turn } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
+import type { CheckedOptions, Wanted } from './handler-options.js'
 import { answer, MAX_DOCUMENT_ID_BYTES, Parameters } from './messages.js'
 import type { Metrics } from './metrics.js'
-import type { CheckedOptions, Wanted } from './options.js'
 import { badParameter, quotaReached, type Refusal, refused, restored } from './refusals.js'
 
 export function identityRoutes(

@@ -12,7 +12,7 @@ import {
   LedgerTablesChanged,
   LedgerUnavailable,
   UpstreamUnavailable,
-} from '../ledger/errors.js'
+} from '../ledger/ledger-errors.js'
 
 /** Where the server logs. A pino logger is one. */
 export interface Log {

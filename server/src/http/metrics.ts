@@ -1,6 +1,6 @@
 /**
  * The port for counting requests. The handler reports them, and knows no library. To add a metric,
- * add a method here, and its metric in `node/metrics.ts`.
+ * add a method here, and its metric in `node/prometheus-metrics.ts`.
  */
 import type { CheckInResult, ClaimOutcome, Ledger } from '../ledger/ledger.js'
 import type { HourlyLimits, Spent } from './budgets.js'

@@ -5,9 +5,9 @@
  */
 import { Hono } from 'hono'
 import { type Access, requireDatabase } from './access.js'
+import type { CheckedOptions } from './handler-options.js'
 import { answer, answerText, Parameters } from './messages.js'
 import type { Metrics } from './metrics.js'
-import type { CheckedOptions } from './options.js'
 import type { OtherLedgers } from './other-ledgers.js'
 import { RETRY_SECONDS, restored, tryLater } from './refusals.js'
 

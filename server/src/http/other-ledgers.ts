@@ -3,8 +3,9 @@
  * database: for the log and for `/healthz`. Bounded, and only what can be a ledger's name, because
  * the names come from requests.
  */
-import { HeldOfAnother } from '../ledger/errors.js'
+
 import type { OtherLedger } from '../ledger/ledger.js'
+import { HeldOfAnother } from '../ledger/ledger-errors.js'
 import { LEDGER_NAME } from '../ledger/name.js'
 import type { Log } from './log.js'
 

@@ -3,6 +3,7 @@
  * Guarantees that it names the cause and a remedy, and shows no SQL, stack trace or secret.
  */
 import { type ErrorAnswer, TOO_MANY } from '../../../src/core/wire.js'
+import type { ClaimRefusal, ClaimRequest, OtherLedger } from '../ledger/ledger.js'
 import {
   CounterUnusable,
   CounterWentBack,
@@ -11,8 +12,7 @@ import {
   LedgerReplaced,
   LedgerTablesChanged,
   LedgerUnavailable,
-} from '../ledger/errors.js'
-import type { ClaimRefusal, ClaimRequest, OtherLedger } from '../ledger/ledger.js'
+} from '../ledger/ledger-errors.js'
 import type { FailureLog } from './log.js'
 
 export const RETRY_SECONDS = 1

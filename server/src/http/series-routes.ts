@@ -23,6 +23,7 @@ import { letterClaim } from '../ledger/series.js'
 import { MOST_LISTED } from '../ledger/series-pages.js'
 import type { Access } from './access.js'
 import { notHandedOver } from './hand-over-words.js'
+import type { CheckedOptions } from './handler-options.js'
 import {
   answer,
   checkTag,
@@ -34,7 +35,6 @@ import {
 } from './messages.js'
 import type { Metrics } from './metrics.js'
 import { handOver, signed } from './operated.js'
-import type { CheckedOptions } from './options.js'
 import type { OtherLedgers } from './other-ledgers.js'
 import {
   badRequest,

@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { type Checks, databaseName } from '../ledger/options.js'
+import { type Checks, databaseName } from '../ledger/option-checks.js'
 
 export type Tokens = readonly (string | ScopedToken)[] | (() => readonly (string | ScopedToken)[])
 

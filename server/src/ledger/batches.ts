@@ -3,7 +3,7 @@
  * line does not delay that of another, and that an empty line is forgotten.
  */
 import { setImmediate } from 'node:timers'
-import { LedgerUnavailable, RowLocked } from './errors.js'
+import { LedgerUnavailable, RowLocked } from './ledger-errors.js'
 
 export interface Batches<Item> {
   /** The names of lines may come from requests. */

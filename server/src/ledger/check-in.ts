@@ -4,9 +4,9 @@
  */
 import { distinct, keyOf, keyText } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy, selectionOfShown } from './core.js'
-import { HeldOfAnother } from './errors.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
 import type { CheckIn, CheckInResult, Claims } from './ledger.js'
+import { HeldOfAnother } from './ledger-errors.js'
 import { otherLedger, ownName } from './name.js'
 import type { Rows, StepResult } from './row-store.js'
 import { withIssued } from './rows.js'

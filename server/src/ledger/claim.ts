@@ -2,6 +2,8 @@
  * How claims are granted: claims that share a commit are one step. Its rule is pure. Guarantees
  * that a repeated claim gets the same grant (H11), and that no number is granted twice.
  */
+
+import { addFresh, shortfall, takeFromStock, withoutSpans } from './bound-stock.js'
 import {
   type Authority,
   authorityOf,
@@ -48,7 +50,6 @@ import {
   shownBy,
   showTokens,
 } from './shown-tokens.js'
-import { addFresh, shortfall, takeFromStock, withoutSpans } from './stock.js'
 
 type GrantsByClaim = ReadonlyMap<string, GrantRow>
 type Take = (

@@ -3,8 +3,9 @@
  * collection. Guarantees that a server grants nothing of a collection if its configuration binds
  * the collection otherwise than the ledger remembers.
  */
-import { CounterUnusable } from './errors.js'
+
 import type { CollectionKey, IdentityKey } from './ledger.js'
+import { CounterUnusable } from './ledger-errors.js'
 
 export const normalized = <K extends CollectionKey>(key: K): K => ({
   ...key,
@@ -44,7 +45,7 @@ export const identityText = ({ database, name }: IdentityKey): string => `${data
 export const isSame = (a: CollectionKey, b: CollectionKey): boolean =>
   a.database === b.database && a.collection === b.collection
 
-/** Each key once, in the order of its first appearance. */
+/** Each key once, in the order of its first appearance; of several items its last one. */
 export const distinct = <K>(keys: readonly K[], textOf: (key: K) => string): K[] => [
   ...new Map(keys.map((key) => [textOf(key), key])).values(),
 ]

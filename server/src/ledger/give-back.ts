@@ -3,6 +3,8 @@
  * end of an outstanding grant comes back (H22): with its latest token, or without a token once
  * (H8).
  */
+
+import { restock, unstock } from './bound-stock.js'
 import {
   type Authority,
   authorityOf,
@@ -25,7 +27,6 @@ import {
   withTotals,
 } from './rows.js'
 import type { SharingCore } from './shared-commits.js'
-import { restock, unstock } from './stock.js'
 
 export function givingBack({
   store,

@@ -22,7 +22,6 @@ import {
   type LedgerCore,
 } from './core.js'
 import type { CounterAnswers, CounterAsk } from './counter-port.js'
-import { CounterUnusable } from './errors.js'
 import { givenTo } from './identities.js'
 import type {
   CollectionKey,
@@ -34,6 +33,7 @@ import type {
   MarkWrite,
   RaisedFloors,
 } from './ledger.js'
+import { CounterUnusable } from './ledger-errors.js'
 import { MAX_NUMBER, move } from './number-line.js'
 import { grantedBefore } from './overlap.js'
 import { type LoadedCollection, type Rows, type StepResult, UNLIMITED } from './row-store.js'

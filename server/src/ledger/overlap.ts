@@ -4,8 +4,9 @@
  * new grant which numbers no other grant may hold; the store looks in the statement that adds the
  * grant.
  */
-import { CounterWentBack } from './errors.js'
+
 import type { CollectionKey, IdentityKey } from './ledger.js'
+import { CounterWentBack } from './ledger-errors.js'
 import { MAX_NUMBER } from './number-line.js'
 import type { GrantRow } from './rows.js'
 

@@ -11,7 +11,6 @@ import {
   type LedgerCore,
   selectionOfShown,
 } from './core.js'
-import { HeldOfAnother } from './errors.js'
 import type { TokenContent } from './grant-token.js'
 import { handOver, handOversOf, isFor, rangesOf, takeOver, toSeries } from './hand-over.js'
 import { heardIn, highestOf, isOfPrefix, periodsOf, rangeName } from './heard.js'
@@ -29,6 +28,7 @@ import type {
   SeriesRegister,
   SeriesRenaming,
 } from './ledger.js'
+import { HeldOfAnother } from './ledger-errors.js'
 import type { RowStore, Rows, Selection, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
 import { checkInSeries, claimSeries, letterClaim, otherOf } from './series.js'

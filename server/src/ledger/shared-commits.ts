@@ -98,19 +98,19 @@ function inTurn(
   return {
     answer,
     changes: {
-      collections: last(
+      collections: distinct(
         changed.flatMap(({ collections = [] }) => collections),
         keyText,
       ),
-      grants: last(
+      grants: distinct(
         changed.flatMap(({ grants = [] }) => grants),
         ({ id }) => id,
       ),
-      tombstones: last(
+      tombstones: distinct(
         changed.flatMap(({ tombstones = [] }) => tombstones),
         ({ id }) => id,
       ),
-      series: last(
+      series: distinct(
         changed.flatMap(({ series = [] }) => series),
         ({ grant }) => grant,
       ),
@@ -139,11 +139,6 @@ function withChanges(rows: Rows, changes: SharedChanges): Rows {
     series: new Map([...rows.series, ...series.map((row) => [row.grant, row] as const)]),
   }
 }
-
-/** The last row of each key. */
-const last = <Row>(rows: readonly Row[], keyOf: (row: Row) => string): Row[] => [
-  ...new Map(rows.map((row) => [keyOf(row), row])).values(),
-]
 
 const union = (selections: readonly SharedSelection[]): SharedSelection => ({
   collections: distinct(

@@ -5,8 +5,9 @@
  * ledger below that, or on one with another secret: not on an old primary that came back, nor on a
  * copy that was put in the ledger's place.
  */
-import { LedgerReplaced } from '../ledger/errors.js'
+
 import { isKeptOutside, type Secrets } from '../ledger/grant-token.js'
+import { LedgerReplaced } from '../ledger/ledger-errors.js'
 import type { DatabaseChange, RowChanges } from '../ledger/row-store.js'
 import { type DatabaseRow, newDatabase } from '../ledger/rows.js'
 import { type SqlConnection, statement, type Work } from './statements.js'

@@ -3,7 +3,7 @@
  * that has to be free: the statement that adds it looks, and gives it no `high` then, which the
  * column refuses. So it costs no statement, and no answer that the commit would wait for.
  */
-import type { CounterWentBack } from '../ledger/errors.js'
+import type { CounterWentBack } from '../ledger/ledger-errors.js'
 import { MAX_NUMBER } from '../ledger/number-line.js'
 import { grantedBefore, meets, type NewGrant } from '../ledger/overlap.js'
 import type { GrantRow } from '../ledger/rows.js'

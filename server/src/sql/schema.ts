@@ -3,8 +3,9 @@
  * application's database. Guarantees that an older program does not touch a newer database. Once a
  * version was released, its upgrade is never edited.
  */
-import { LedgerMissing } from '../ledger/errors.js'
+
 import { type Secrets, secretsOf } from '../ledger/grant-token.js'
+import { LedgerMissing } from '../ledger/ledger-errors.js'
 import { newLedgerName } from '../ledger/name.js'
 import { NAME, putSetting } from './meta.js'
 import { LEDGER_TABLES, refuseChanged, versionIn } from './shape.js'

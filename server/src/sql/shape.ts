@@ -3,7 +3,7 @@
  * key or a check, that a crash empties, or where a trigger, a rule or a view may turn a statement
  * into another one.
  */
-import { LedgerTablesChanged } from '../ledger/errors.js'
+import { LedgerTablesChanged } from '../ledger/ledger-errors.js'
 import { META, partsOf, TABLES, type Table } from './tables.js'
 
 /** A table of the ledger's, as the database has it. */

@@ -5,11 +5,11 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { reasonOf } from '../ledger/errors.js'
+import { reasonOf } from '../ledger/ledger-errors.js'
 import { refuseMissing, SQLITE_FILE } from '../sql/schema.js'
-import { connectToRead } from './connection.js'
-import { syncFolder } from './place.js'
-import { readSqliteVersion } from './store.js'
+import { syncFolder } from './file-place.js'
+import { connectToRead } from './sqlite-connection.js'
+import { readSqliteVersion } from './sqlite-store.js'
 import { BUSY_TIMEOUT_MS } from './transaction.js'
 
 /** @throws Error when there is no ledger, or the file is there already, or cannot be written */

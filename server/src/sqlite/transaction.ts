@@ -6,7 +6,7 @@
  */
 import { realpathSync, statSync } from 'node:fs'
 import type { DatabaseSync } from '@photostructure/sqlite'
-import { LedgerFileChanged, LedgerUnavailable } from '../ledger/errors.js'
+import { LedgerFileChanged, LedgerUnavailable } from '../ledger/ledger-errors.js'
 import type { Identity } from '../sql/schema.js'
 import { writeHealth } from '../sql/schema.js'
 import { refuseLacking } from '../sql/shape.js'

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ravenConventions } from '../../../src/addons/raven.js'
 import { createHilo } from '../../../src/index.js'
-import { ravenSource } from '../../../src/source/raven.js'
+import { ravenSource } from '../../../src/source/raven-source.js'
 import { isInstalled, type Peer, unlessInstalled } from '../../../test/support/peers.js'
 import {
   type RavenServer,

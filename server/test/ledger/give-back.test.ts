@@ -1,7 +1,7 @@
 /** The step by which numbers come back. */
 import { describe, expect, test } from 'vitest'
-import { CounterUnusable } from '../../src/ledger/errors.js'
 import { giveBack } from '../../src/ledger/give-back.js'
+import { CounterUnusable } from '../../src/ledger/ledger-errors.js'
 import type { GrantRow } from '../../src/ledger/rows.js'
 import { collectionOf, contextOf, grantId, grantOf, ORDERS, rowsOf } from './steps.js'
 

@@ -3,9 +3,9 @@ import { randomUUID as newId } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { atFileEnd } from '../../../test/support/file-end.js'
 import { createLedger } from '../../src/ledger/create-ledger.js'
-import { HeldOfAnother, LedgerUnavailable } from '../../src/ledger/errors.js'
 import type { ClaimOutcome, Grant } from '../../src/ledger/ledger.js'
-import { openSqliteStore } from '../../src/sqlite/store.js'
+import { HeldOfAnother, LedgerUnavailable } from '../../src/ledger/ledger-errors.js'
+import { openSqliteStore } from '../../src/sqlite/sqlite-store.js'
 import { newFolder } from '../folders.js'
 
 type Granted = Extract<ClaimOutcome, { grant: Grant }>

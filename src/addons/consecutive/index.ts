@@ -7,7 +7,7 @@ import { brief, shown } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import type { CollectionRef } from '../../core/names.js'
 import { onAbort, onEvent } from '../../core/on-abort.js'
-import type { SeriesKey } from '../../device/page-exit.js'
+import type { StoreKey } from '../../device/device-store.js'
 import type { ChainFlag, Closing, NumberRow, SeriesStore } from '../../device/series-store.js'
 import type { ExportOptions } from './chain-export.js'
 import type { Known, Verified } from './chain-verify.js'
@@ -234,7 +234,7 @@ function openedOf(hilo: Hilo, access: SeriesAccess, database: string, collection
 function open(hilo: Hilo, access: SeriesAccess, database: string, collection: string): Opened {
   const { options: of, signal, series: inMemory } = access
   const ofTest = inMemory?.(database, collection)
-  const key: SeriesKey = [of.url, database, collection]
+  const key: StoreKey = [of.url, database, collection]
   const store = ofTest ?? of.store?.series?.(key) ?? seriesInIndexedDb(of.name, key)
   const storage = new SeriesStorage(store)
   // Node takes more than ten listeners of one signal for a leak, and warns.

@@ -1,6 +1,6 @@
 /** Series in IndexedDB, those of a server's database in one of their own: strict transactions. */
 import { HiloError } from '../../core/errors.js'
-import type { SeriesKey } from '../../device/page-exit.js'
+import type { StoreKey } from '../../device/device-store.js'
 import type {
   Entry,
   Link,
@@ -36,7 +36,7 @@ interface Schema extends DBSchema {
 }
 
 /** @param name of the `Hilo`'s own database */
-export function seriesInIndexedDb(name: string, [url, database, of]: SeriesKey): SeriesStore {
+export function seriesInIndexedDb(name: string, [url, database, of]: StoreKey): SeriesStore {
   if (!('indexedDB' in globalThis))
     return { transact: async () => Promise.reject(nowhere()), close() {} }
   const db = new Database<Schema>({

@@ -13,7 +13,7 @@ import type {
   SeriesRequest,
 } from '../../core/wire.js'
 import { RANGE_PREFIX, SERIES_NAME } from '../../core/wire.js'
-import type { HiloOptions } from '../../device/options.js'
+import type { HiloOptions } from '../../device/hilo-options.js'
 import { readAnswer } from '../../source/answers.js'
 import { requester, type ServerAddress } from '../../source/http.js'
 import { present } from './present.js'

@@ -4,7 +4,7 @@
  */
 import { button, h, say, update } from './dom.js'
 import { type Piece, seriesOf } from './history.js'
-import { closeUp, pan, place, reveal, ticks, type Viewport, whole, zoom } from './number-line.js'
+import { closeUp, pan, place, reveal, ticks, type Viewport, whole, zoom } from './line-geometry.js'
 import { count, KINDS, pageName, span } from './words.js'
 
 export interface LineView {

@@ -2,8 +2,9 @@
  * The button that copies a bug report. Where the browser forbids copying, the report is shown
  * instead, so that the user can copy it.
  */
+
+import { type Facts, report } from './bug-report.js'
 import { button, h, say } from './dom.js'
-import { type Facts, report } from './report.js'
 
 export interface ReportCopier {
   button: HTMLElement

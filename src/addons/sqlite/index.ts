@@ -7,12 +7,12 @@
 import { brief } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import { losesCommits } from '../../core/sqlite-version.js'
-import { idOf, isNote } from '../../device/page-exit.js'
+import { idOf, isNote } from '../../device/page-notes.js'
 import type { SeriesStore } from '../../device/series-store.js'
 import type { Note } from '../../device/state.js'
 import type { Change, DeviceStore, StoreKey } from '../../store/store.js'
 import { type RunStatement, runStatementOf, type SqliteDatabase, type SqliteRow } from './driver.js'
-import { type Run, SERIES_TABLES, seriesSteps } from './series.js'
+import { type Run, SERIES_TABLES, seriesSteps } from './series-in-sqlite.js'
 
 export type {
   CapacitorDatabase,

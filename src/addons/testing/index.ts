@@ -8,4 +8,4 @@ export {
   createTestHilo as createHilo,
   type TestHilo,
   type TestSwitches,
-} from './hilo.js'
+} from './test-hilo.js'

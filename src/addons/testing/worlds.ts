@@ -4,8 +4,8 @@
  */
 import type { PageWorld } from '../../client/page-world.js'
 import type { World } from '../../worker/world.js'
-import type { TestServer } from './server.js'
-import type { TestStore } from './store.js'
+import type { TestServer } from './test-server.js'
+import type { TestStore } from './test-store.js'
 
 /** Later steps are for pages that live on: they park, or ask again. */
 const MOMENT_MS = 100

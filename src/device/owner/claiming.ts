@@ -7,8 +7,8 @@ import { type Range, total } from '../../core/range.js'
 import { MIN_CAPACITY } from '../../core/wire.js'
 import { applyShown, beginCheckIn } from '../check-in.js'
 import { addGrant, dropClaim } from '../claim.js'
-import { hear } from '../ledger.js'
 import type { DeviceState, GrantedRange, Stop } from '../state.js'
+import { hear } from '../which-ledger.js'
 
 /** The outcome of a grant; `ask`: a check-in has started, and the grant is added after it. */
 export type Granted = { free: number } | { stop: Stop } | { error: unknown } | 'ask'

@@ -4,7 +4,7 @@
  * Guarantees that nothing is leased to a page that does not wait any more.
  */
 import { total } from '../../core/range.js'
-import { isNote } from '../page-exit.js'
+import { isNote } from '../page-notes.js'
 import type { DeviceState, Exchange, Note } from '../state.js'
 import { type Given, lease, type Surroundings } from './lease.js'
 

@@ -7,7 +7,7 @@
  * goes into every exchange until one is answered. To send it twice is safe.
  */
 import { insertAll, isReturnable, type Range } from '../../core/range.js'
-import { idOf } from '../page-exit.js'
+import { idOf } from '../page-notes.js'
 import type {
   Exchange,
   Exchanged,

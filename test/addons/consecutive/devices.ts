@@ -14,7 +14,7 @@ import type { ConsecutiveOptions } from '../../../src/addons/consecutive/options
 import type { SeriesReport } from '../../../src/addons/consecutive/report.js'
 import { type SqliteDatabase, sqliteStore } from '../../../src/addons/sqlite/index.js'
 import type { ListedSeries } from '../../../src/core/wire.js'
-import type { HiloOptions } from '../../../src/device/options.js'
+import type { HiloOptions } from '../../../src/device/hilo-options.js'
 import { openRaw, requested } from '../../support/idb.js'
 import type { Shop } from '../../support/shop.js'
 

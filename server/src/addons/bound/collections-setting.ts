@@ -6,8 +6,8 @@
 import { z } from 'zod'
 import { type BoundCollection, bindingKey, HOOK } from '../../ledger/collections.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
-import { byName, databaseName, inWords } from '../../ledger/options.js'
-import { counterHooks, type Hook } from './hook/options.js'
+import { byName, databaseName, inWords } from '../../ledger/option-checks.js'
+import { counterHooks, type Hook } from './hook/hook-options.js'
 import {
   type Binding,
   type CounterOptions,
@@ -15,7 +15,12 @@ import {
   toBinding,
 } from './orm/counter-options.js'
 import { descriptionOf } from './orm/counter-statements.js'
-import { type Raven, type RavenAddress, type RavenOptions, ravenSettings } from './raven/options.js'
+import {
+  type Raven,
+  type RavenAddress,
+  type RavenOptions,
+  ravenSettings,
+} from './raven/raven-options.js'
 
 /** By database, then by collection. */
 export type CollectionsOptions = Readonly<

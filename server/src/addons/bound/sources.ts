@@ -9,8 +9,8 @@ import { type BoundSource, claimWithAuthority } from '../upstream/authority.js'
 import type { Tell } from './cautions.js'
 import type { Bindings } from './collections-setting.js'
 import { freeOutcomes, unseenText } from './hook/free-numbers.js'
-import { hookSource } from './hook/source.js'
-import { ravenSource } from './raven/source.js'
+import { hookSource } from './hook/hook-blocks.js'
+import { ravenSource } from './raven/raven-upstream.js'
 
 /**
  * @param tell gets each warning

@@ -13,8 +13,8 @@ import {
 } from '../../http/operated.js'
 import { badRequest, forbidden, noRoute, pathOf } from '../../http/refusals.js'
 import { tokenFinder } from '../../http/tokens.js'
-import { checked } from '../../ledger/options.js'
-import type { HiloDatabase } from './database.js'
+import { checked } from '../../ledger/option-checks.js'
+import type { HiloDatabase } from './hilo-database.js'
 
 const OPERATOR_PATH = /^\/operator\/([^/]+)\/([a-z-]+)$/
 

@@ -14,13 +14,13 @@ import {
   refusalBody,
   tryLater,
 } from '../../http/refusals.js'
-import { LedgerUnavailable } from '../../ledger/errors.js'
 import type { Ledger } from '../../ledger/ledger.js'
+import { LedgerUnavailable } from '../../ledger/ledger-errors.js'
 import type { ObjectNamespace } from './cloudflare.js'
-import { type HiloDatabase, type HiloDatabaseClass, hiloDatabase } from './database.js'
+import { type HiloDatabase, type HiloDatabaseClass, hiloDatabase } from './hilo-database.js'
 import { operatorRequest } from './operator.js'
-import { checkWorkerOptions, type HiloWorkerOptions } from './options.js'
 import { PORTS } from './ports.js'
+import { checkWorkerOptions, type HiloWorkerOptions } from './worker-options.js'
 
 /** The binding to the class `Database`, as wrangler.jsonc has it. */
 export interface HiloEnv {

@@ -7,14 +7,14 @@
 import pg from 'pg'
 import type { Query, SqlDatabase } from '../../ledger/counter-port.js'
 import type { Connections } from '../../ledger/ledger.js'
+import { createMissing } from './postgres-address.js'
 import {
   connectionFailure,
   isOfItsServer,
   mayRetry,
   OutcomeUnknown,
   transactionFailure,
-} from './failures.js'
-import { createMissing } from './place.js'
+} from './postgres-failures.js'
 
 /** The database is fastest with a few connections. Statements on more would wait inside it. */
 const MAX_CONNECTIONS = 10

@@ -3,7 +3,7 @@
  * start at once. Refuses a standby, and a database that cannot store every name.
  */
 import type { Query, Schemas } from '../../ledger/counter-port.js'
-import { LedgerUnavailable, RowLocked } from '../../ledger/errors.js'
+import { LedgerUnavailable, RowLocked } from '../../ledger/ledger-errors.js'
 import { NAME, putSetting } from '../../sql/meta.js'
 import {
   type Identity,
@@ -19,8 +19,9 @@ import {
 } from '../../sql/schema.js'
 import { type FoundTable, refuseChanged, versionIn } from '../../sql/shape.js'
 import { META } from '../../sql/tables.js'
-import { lockCreation } from './place.js'
 import type { PostgresPool, Waits } from './pool.js'
+import { lockCreation } from './postgres-address.js'
+import { tablesIn } from './postgres-shape.js'
 import {
   findLedger,
   findOwnPath,
@@ -29,7 +30,6 @@ import {
   schemaForNew,
   schemasWith,
 } from './schemas.js'
-import { tablesIn } from './shape.js'
 
 /**
  * While an upgrade waits for a table, claims wait behind it: it gives up before they do. So it does

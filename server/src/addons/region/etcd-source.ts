@@ -14,12 +14,12 @@ import { HiloError } from '../../../../src/core/errors.js'
 import type { Target } from '../../../../src/device/contract.js'
 import type { DeviceClaim, GrantedRange } from '../../../../src/device/state.js'
 import type { Source } from '../../../../src/source/source.js'
-import { CounterUnusable, LedgerUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey } from '../../ledger/ledger.js'
+import { CounterUnusable, LedgerUnavailable } from '../../ledger/ledger-errors.js'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
 import { parsed } from '../upstream/request.js'
 import { type EtcdClient, openEtcd } from './etcd.js'
-import type { Etcd } from './options.js'
+import type { Etcd } from './region-options.js'
 
 const setup = z.strictObject({
   /** Numbers per block. */

@@ -3,10 +3,10 @@
  * went through a majority of the nodes: every request is a transaction, and none is serializable.
  */
 import { z } from 'zod'
-import { UpstreamUnavailable } from '../../ledger/errors.js'
+import { UpstreamUnavailable } from '../../ledger/ledger-errors.js'
 import { upstreamFailure } from '../upstream/authority.js'
 import { parsed, readTls, send } from '../upstream/request.js'
-import type { Etcd } from './options.js'
+import type { Etcd } from './region-options.js'
 
 /** Only if these values stand under these keys. Undefined: nothing does. */
 type Conditions = Readonly<Record<string, string | undefined>>

@@ -18,13 +18,13 @@ import {
   keyText,
   normalized,
 } from '../../ledger/collections.js'
-import { CounterUnusable } from '../../ledger/errors.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../../ledger/ledger.js'
+import { CounterUnusable } from '../../ledger/ledger-errors.js'
 import { checkFloors } from '../../ledger/marks.js'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
 import { claimWithAuthority, upstreamFailure } from '../upstream/authority.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
-import type { Etcd, Root } from './options.js'
+import type { Etcd, Root } from './region-options.js'
 import { rootNames } from './root-names.js'
 import { type RootSource, rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'

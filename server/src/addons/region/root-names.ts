@@ -6,7 +6,6 @@ import type { OwnerCallbacks } from '../../../../src/device/contract.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
 import { type DeviceState, emptyState } from '../../../../src/device/state.js'
 import { keyText, normalized } from '../../ledger/collections.js'
-import { CounterUnusable, HeldOfAnother } from '../../ledger/errors.js'
 import type {
   CheckIn,
   ClaimOutcome,
@@ -16,6 +15,7 @@ import type {
   LedgerNames,
   OtherLedger,
 } from '../../ledger/ledger.js'
+import { CounterUnusable, HeldOfAnother } from '../../ledger/ledger-errors.js'
 import { otherLedger } from '../../ledger/name.js'
 
 /** @param isNameless the root is no ledger: there is nothing to read before each claim */

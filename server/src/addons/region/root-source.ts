@@ -9,11 +9,11 @@ import type { CheckInAnswer } from '../../../../src/core/wire.js'
 import type { Target } from '../../../../src/device/contract.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
 import type { DeviceClaim, DeviceState, GrantedRange } from '../../../../src/device/state.js'
-import { ravenSource } from '../../../../src/source/raven.js'
+import { ravenSource } from '../../../../src/source/raven-source.js'
 import type { Source } from '../../../../src/source/source.js'
 import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
 import { upstreamFailure } from '../upstream/authority.js'
-import type { Root } from './options.js'
+import type { Root } from './region-options.js'
 
 /** The limit of one request to the root. Claims of devices wait as long. */
 const TIMEOUT_MS = 5_000

@@ -9,7 +9,6 @@ import { applyCheckIn, beginCheckIn } from '../../../../src/device/check-in.js'
 import type { Owner, Target } from '../../../../src/device/contract.js'
 import { settle } from '../../../../src/device/device.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
-import { hear } from '../../../../src/device/ledger.js'
 import {
   answered,
   ask,
@@ -20,12 +19,13 @@ import {
   takeAll,
   usedUp,
 } from '../../../../src/device/page/page.js'
-import { nameOf } from '../../../../src/device/page-exit.js'
+import { nameOf } from '../../../../src/device/page-notes.js'
 import type { DeviceState } from '../../../../src/device/state.js'
 import { readState, step } from '../../../../src/device/stored.js'
+import { hear } from '../../../../src/device/which-ledger.js'
 import type { Source } from '../../../../src/source/source.js'
-import { UpstreamUnavailable } from '../../ledger/errors.js'
 import type { CollectionKey, UpstreamRange } from '../../ledger/ledger.js'
+import { UpstreamUnavailable } from '../../ledger/ledger-errors.js'
 import { Pacer, upstreamFailure } from '../upstream/authority.js'
 
 /** The pause after an answer that cannot be used. */

@@ -7,7 +7,6 @@
 import type { Failure } from '../../../../src/core/errors.js'
 import { nextStep } from '../../../../src/core/failures.js'
 import { distinct, grouped, keyText, normalized } from '../../ledger/collections.js'
-import { CounterUnusable, UpstreamUnavailable } from '../../ledger/errors.js'
 import type {
   ClaimOutcome,
   ClaimRefusal,
@@ -16,6 +15,7 @@ import type {
   Ledger,
   UpstreamRange,
 } from '../../ledger/ledger.js'
+import { CounterUnusable, UpstreamUnavailable } from '../../ledger/ledger-errors.js'
 
 /**
  * Takes numbers for these claims of one collection, or fewer.

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { z } from 'zod'
-import { reasonOf, UpstreamUnavailable } from '../../ledger/errors.js'
+import { reasonOf, UpstreamUnavailable } from '../../ledger/ledger-errors.js'
 
 const file = z.string().min(1, 'is empty: name a file in PEM')
 

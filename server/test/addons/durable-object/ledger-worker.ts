@@ -7,7 +7,7 @@ import type {
   ObjectNamespace,
   ObjectStorage,
 } from '../../../src/addons/durable-object/cloudflare.js'
-import { openDurableStore } from '../../../src/addons/durable-object/store.js'
+import { openDurableStore } from '../../../src/addons/durable-object/object-store.js'
 import { createLedger } from '../../../src/ledger/create-ledger.js'
 import type { Ledger, LedgerLimits } from '../../../src/ledger/ledger.js'
 

@@ -1,9 +1,9 @@
 /** The ledger in a Durable Object keeps what every ledger promises: run on the real workerd. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import * as errors from '../../../src/ledger/errors.js'
 import type { Grant, Ledger } from '../../../src/ledger/ledger.js'
-import { ledgerLimits } from '../../../src/ledger/options.js'
+import * as errors from '../../../src/ledger/ledger-errors.js'
+import { ledgerLimits } from '../../../src/ledger/option-checks.js'
 import { editing } from '../../ledger-bench.js'
 import { describeLedger } from '../../ledger-contract.js'
 import { OF_SQLITE } from '../../table-changes.js'

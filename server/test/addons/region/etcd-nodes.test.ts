@@ -1,7 +1,7 @@
 /** How long a region waits for the nodes of an etcd cluster. */
 import { afterEach, expect, test, vi } from 'vitest'
 import { openEtcd } from '../../../src/addons/region/etcd.js'
-import { UpstreamUnavailable } from '../../../src/ledger/errors.js'
+import { UpstreamUnavailable } from '../../../src/ledger/ledger-errors.js'
 
 afterEach(() => {
   vi.useRealTimers()

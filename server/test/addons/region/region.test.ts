@@ -9,7 +9,7 @@ import { storeChecks } from '../../../../src/store/testing.js'
 import { eventually } from '../../../../test/support/eventually.js'
 import { freePort } from '../../../../test/support/free-port.js'
 import { openPool } from '../../../src/addons/postgres/pool.js'
-import { connectionTo } from '../../../src/addons/postgres/store.js'
+import { connectionTo } from '../../../src/addons/postgres/postgres-store.js'
 import { upgradePostgres } from '../../../src/addons/postgres/upgrade.js'
 import {
   createHiloHandler,
@@ -23,7 +23,7 @@ import {
 import { deviceStore } from '../../../src/sql/devices.js'
 import { SQLITE_FILE } from '../../../src/sql/schema.js'
 import { backUp } from '../../../src/sqlite/backup.js'
-import { openSqliteStore } from '../../../src/sqlite/store.js'
+import { openSqliteStore } from '../../../src/sqlite/sqlite-store.js'
 import { newFolder } from '../../folders.js'
 import { AT, grantOf, newId, span, untilAnswered } from '../../ledger-bench.js'
 import { newDatabase } from '../../postgres.js'

@@ -5,15 +5,14 @@ import { HiloError } from '../../../../src/core/errors.js'
 import type { Range } from '../../../../src/core/range.js'
 import type { CheckInAnswer, CheckInRequest } from '../../../../src/core/wire.js'
 import { exchange } from '../../../../src/device/device.js'
-import type { Change } from '../../../../src/device/device-store.js'
-import type { SeriesKey } from '../../../../src/device/page-exit.js'
+import type { Change, StoreKey } from '../../../../src/device/device-store.js'
 import { type DeviceState, type Exchange, emptyState } from '../../../../src/device/state.js'
 import { range } from '../../../../test/support/ranges.js'
 import { Supply, type SupplyContext } from '../../../src/addons/region/supply.js'
 import type { UpstreamRange } from '../../../src/ledger/ledger.js'
 
 const TARGET = { database: 'shop', collection: 'orders', separator: '/', reserve: 0 }
-const KEY: SeriesKey = ['root', 'shop', 'orders/']
+const KEY: StoreKey = ['root', 'shop', 'orders/']
 const AWAY = { view: {}, failure: { code: 'server-unreachable', message: 'no' } }
 
 /**

@@ -1,5 +1,5 @@
 /** Calls a function of the app. Guarantees an end in five seconds, and an error that names it. */
-import { reasonOf, UpstreamUnavailable } from '../../../ledger/errors.js'
+import { reasonOf, UpstreamUnavailable } from '../../../ledger/ledger-errors.js'
 
 /** Claims wait so long. */
 const TIMEOUT_MS = 5_000

@@ -4,11 +4,11 @@
  * in its place.
  */
 import { bindingKey } from '../../../ledger/collections.js'
-import { CounterUnusable } from '../../../ledger/errors.js'
 import type { ClaimOutcome, ClaimRequest, CollectionKey, Grant } from '../../../ledger/ledger.js'
+import { CounterUnusable } from '../../../ledger/ledger-errors.js'
 import type { Tell } from '../cautions.js'
 import { call, shown } from './call.js'
-import type { Hook } from './options.js'
+import type { Hook } from './hook-options.js'
 
 /** A claim passes over so many ranges that are in use. Then somebody has to look. */
 const MAX_PASSES = 100

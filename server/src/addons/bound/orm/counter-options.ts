@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { CollectionKey } from '../../../ledger/ledger.js'
 import { MAX_NUMBER } from '../../../ledger/number-line.js'
-import type { Checks } from '../../../ledger/options.js'
+import type { Checks } from '../../../ledger/option-checks.js'
 import type { Blocks } from './blocks.js'
 import {
   OPTIMIZERS,

@@ -3,7 +3,7 @@
  * the counter only moves up.
  */
 import type { Query } from '../../../ledger/counter-port.js'
-import { CounterUnusable } from '../../../ledger/errors.js'
+import { CounterUnusable } from '../../../ledger/ledger-errors.js'
 import { valueAbove } from './blocks.js'
 import {
   type Binding,

@@ -10,12 +10,13 @@ import { quoted } from './sql-text.js'
 import { nameOfColumn } from './used-ids.js'
 
 /** By its type, the highest number that a column can store. */
-export const TYPE_MAX: Readonly<Record<string, bigint>> = {
+const TYPE_MAX: Readonly<Record<string, bigint>> = {
   smallint: 32_767n,
   integer: 2_147_483_647n,
   bigint: 2n ** 63n - 1n,
 }
-const WHOLE_NUMBERS = [...Object.keys(TYPE_MAX), 'numeric']
+/** The types that count exactly. */
+export const WHOLE_NUMBERS = [...Object.keys(TYPE_MAX), 'numeric']
 
 /**
  * The highest number that a column can store. Undefined: any.

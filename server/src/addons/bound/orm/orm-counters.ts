@@ -10,8 +10,8 @@ import {
   refuseBindings,
 } from '../../../ledger/collections.js'
 import type { OrmCounters, Query, Schemas, SqlDatabase } from '../../../ledger/counter-port.js'
-import { CounterUnusable, LedgerUnavailable } from '../../../ledger/errors.js'
 import type { CollectionKey } from '../../../ledger/ledger.js'
+import { CounterUnusable, LedgerUnavailable } from '../../../ledger/ledger-errors.js'
 import { above, type Span } from '../../../ledger/number-line.js'
 import { putSetting } from '../../../sql/meta.js'
 import { readSpans, writeSpans } from '../../../sql/tables.js'
@@ -19,7 +19,7 @@ import { Pacer } from '../../upstream/authority.js'
 import type { Tell } from '../cautions.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
-import { highestIn, idProblems, problemsOf, shapeProblems } from './checks.js'
+import { highestIn, idProblems, problemsOf, shapeProblems } from './counter-checks.js'
 import { type Binding, type Counter, isSequence, type Relation } from './counter-options.js'
 import {
   addFirstRow,

@@ -4,7 +4,7 @@
  * another schema of the path gets later is another counter.
  */
 import type { Query } from '../../../ledger/counter-port.js'
-import { CounterUnusable } from '../../../ledger/errors.js'
+import { CounterUnusable } from '../../../ledger/ledger-errors.js'
 import {
   type Binding,
   type Counter,

@@ -6,7 +6,7 @@ import type { Query } from '../../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
 import type { Counter, Relation, TableLocation } from './counter-options.js'
 import { adoptCommand, conditionOf, isWhole, nameOf } from './counter-statements.js'
-import { DIGITS, endOf, TYPE_MAX } from './id-columns.js'
+import { DIGITS, endOf, WHOLE_NUMBERS } from './id-columns.js'
 import { wrongText } from './sequence-checks.js'
 import { literal, quoted } from './sql-text.js'
 
@@ -26,7 +26,6 @@ interface ColumnFacts {
 
 /** Of a table with other keys than the one that was asked for. */
 const SHOWN_ROWS = 10
-const EXACT_TYPES = [...Object.keys(TYPE_MAX), 'numeric']
 
 export async function tableProblems(
   query: Query,
@@ -59,7 +58,7 @@ export async function tableProblems(
         'column of the counter.',
     ]
   const problems: string[] = []
-  if (!EXACT_TYPES.includes(counter.type!))
+  if (!WHOLE_NUMBERS.includes(counter.type!))
     problems.push(
       `${table}.${column} is ${counter.type}, which does not count exactly. Name the column ` +
         'of the counter.',

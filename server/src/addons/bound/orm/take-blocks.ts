@@ -4,10 +4,11 @@
  * which a table of the back end has already. A sequence does not roll back: a transaction that
  * fails leaves a gap.
  */
+
+import { toSpans } from '../../../ledger/bound-stock.js'
 import type { Query } from '../../../ledger/counter-port.js'
-import { CounterUnusable } from '../../../ledger/errors.js'
+import { CounterUnusable } from '../../../ledger/ledger-errors.js'
 import { type Span, sizeOf } from '../../../ledger/number-line.js'
-import { toSpans } from '../../../ledger/stock.js'
 import { firstOf, idsOf, lastValue, valueAbove } from './blocks.js'
 import {
   type Counter,

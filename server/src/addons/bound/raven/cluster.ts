@@ -9,13 +9,13 @@ import { HiloError, toFailure } from '../../../../../src/core/errors.js'
 import type { Target } from '../../../../../src/device/contract.js'
 import { mark } from '../../../../../src/device/mark.js'
 import { nextUrl, returnRequest } from '../../../../../src/device/requests.js'
-import { readGrant } from '../../../../../src/source/raven.js'
-import { CounterUnusable, UpstreamUnavailable } from '../../../ledger/errors.js'
+import { readGrant } from '../../../../../src/source/raven-source.js'
 import type { CollectionKey, UpstreamRange } from '../../../ledger/ledger.js'
-import { publicUrl } from '../../../ledger/options.js'
+import { CounterUnusable, UpstreamUnavailable } from '../../../ledger/ledger-errors.js'
+import { publicUrl } from '../../../ledger/option-checks.js'
 import { upstreamFailure } from '../../upstream/authority.js'
 import { parsed, readTls, send } from '../../upstream/request.js'
-import type { RavenAddress } from './options.js'
+import type { RavenAddress } from './raven-options.js'
 
 /** `node` is the tag of the node that granted it. */
 type NewRange = Omit<UpstreamRange, keyof CollectionKey> & { node: string }

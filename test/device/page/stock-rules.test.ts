@@ -20,7 +20,7 @@ import {
   released,
   spared,
   wish,
-} from '../../../src/device/page/stock.js'
+} from '../../../src/device/page/stock-rules.js'
 
 const AT_REST: PageNeeds = { held: 0, called: 0, perSecond: 0, warmed: 0, isVisible: true }
 const seen = (what: Partial<PageNeeds>): PageNeeds => ({ ...AT_REST, ...what })

@@ -13,7 +13,7 @@ import {
   changedBindings,
   refuseBindings,
 } from '../ledger/collections.js'
-import { LedgerFileChanged, LedgerUnavailable, RESTORE, reasonOf } from '../ledger/errors.js'
+import { LedgerFileChanged, LedgerUnavailable, RESTORE, reasonOf } from '../ledger/ledger-errors.js'
 import type { RowStore } from '../ledger/row-store.js'
 import {
   type Opening,
@@ -22,10 +22,16 @@ import {
   SQLITE_FILE,
   upgradeSqlite,
 } from '../sql/schema.js'
-import { sqlStore } from '../sql/store.js'
+import { sqlStore } from '../sql/sql-store.js'
 import { COLLECTIONS, IDENTITIES, META, NAMES, type Table } from '../sql/tables.js'
-import { type Connect, connectTo, connectToRead } from './connection.js'
-import { createMissing, refuseLost, requireOneName, requireWritable, syncEntries } from './place.js'
+import {
+  createMissing,
+  refuseLost,
+  requireOneName,
+  requireWritable,
+  syncEntries,
+} from './file-place.js'
+import { type Connect, connectTo, connectToRead } from './sqlite-connection.js'
 import {
   BUSY_TIMEOUT_MS,
   commitsTo,

@@ -1,11 +1,12 @@
 /** The ledger's rows in a database that speaks SQL: the store is written once for all of them. */
 import { setImmediate } from 'node:timers'
-import { LedgerUnavailable } from '../ledger/errors.js'
 import type { IdentityKey } from '../ledger/ledger.js'
+import { LedgerUnavailable } from '../ledger/ledger-errors.js'
 import type { NewGrant } from '../ledger/overlap.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
 import type { CountsRow, GrantRow, SeriesRow } from '../ledger/rows.js'
 import { deviceStore } from './devices.js'
+import { type Loader, loader, saver, toCollection } from './load-and-save.js'
 import { type Setting, sameLedger, settingsOfDatabases, toDatabases } from './meta.js'
 import {
   addMissing,
@@ -16,7 +17,6 @@ import {
   withMissing,
 } from './missing.js'
 import { whyNotAdded } from './overlaps.js'
-import { type Loader, loader, saver, toCollection } from './rows.js'
 import type { Identity } from './schema.js'
 import {
   type SqlConnection,

@@ -5,19 +5,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  type Demand,
-  EMPTY_LINE,
-  type NumberLine,
-  type Span,
-} from '../../src/ledger/number-line.js'
-import {
   addFresh,
   restock,
   shortfall,
   takeFromStock,
   toSpans,
   withoutSpans,
-} from '../../src/ledger/stock.js'
+} from '../../src/ledger/bound-stock.js'
+import {
+  type Demand,
+  EMPTY_LINE,
+  type NumberLine,
+  type Span,
+} from '../../src/ledger/number-line.js'
 
 const LINE = { ...EMPTY_LINE, max: 20, highWater: 20, floor: 20 }
 const MAX_JUMP = 1_000

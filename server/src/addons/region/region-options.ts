@@ -1,6 +1,6 @@
 /** Where a region's numbers come from, checked: another server of ours, its root, or etcd. */
 import { z } from 'zod'
-import { type Checks, inWords, nodeTag, publicUrl } from '../../ledger/options.js'
+import { type Checks, inWords, nodeTag, publicUrl } from '../../ledger/option-checks.js'
 import { tlsFiles } from '../upstream/request.js'
 
 interface RegionOptions {

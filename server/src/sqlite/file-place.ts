@@ -14,7 +14,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { RAISE_FLOORS, RESTORE } from '../ledger/errors.js'
+import { RAISE_FLOORS, RESTORE } from '../ledger/ledger-errors.js'
 import { SQLITE_FILE } from '../sql/schema.js'
 import type { FileHeader } from './file-header.js'
 

@@ -1,6 +1,10 @@
 /** The options of `createHiloWorker`. */
 import { z } from 'zod'
-import { databaseList, type HandlerLimits, type HandlerOptions } from '../../http/options.js'
+import {
+  databaseList,
+  type HandlerLimits,
+  type HandlerOptions,
+} from '../../http/handler-options.js'
 import type { LedgerLimits } from '../../ledger/ledger.js'
 import {
   type Checks,
@@ -9,7 +13,7 @@ import {
   type Optional,
   parted,
   secrets,
-} from '../../ledger/options.js'
+} from '../../ledger/option-checks.js'
 import { DEFAULT_HORIZON_DAYS, horizon } from '../../ledger/prune.js'
 
 export interface HiloWorkerOptions

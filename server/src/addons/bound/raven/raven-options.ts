@@ -1,6 +1,6 @@
 /** How to reach the RavenDB that a collection's ranges come from, checked. */
 import { z } from 'zod'
-import { type Checks, databaseName, publicUrl } from '../../../ledger/options.js'
+import { type Checks, databaseName, publicUrl } from '../../../ledger/option-checks.js'
 import { tlsFiles } from '../../upstream/request.js'
 
 /** The server claims the collection's ranges from a RavenDB, and grants parts of them. */

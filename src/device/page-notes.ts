@@ -3,19 +3,17 @@
  * next owner reads them (H5). Each note is written to two places, because no engine loses both. It
  * names its lease, so its second copy settles nothing.
  */
+import type { StoreKey } from './device-store.js'
 import type { ExchangeNote, LeaseNote, Note } from './state.js'
 
-/** One series of numbers of one authority: the key of all its stored records. */
-export type SeriesKey = [url: string, database: string, prefix: string]
-
 /** Names it in locks, in messages between tabs, and in a page's notes over a reload. */
-export const nameOf = (key: SeriesKey): string => JSON.stringify(key)
+export const nameOf = (key: StoreKey): string => JSON.stringify(key)
 
 /** The object store that a going page puts its notes into, under `[...key, id]`. */
 export const NOTES_STORE = 'notes'
 
 /** `localStorage` keys of the second copies start with this; the id follows. */
-export const notesKeyPrefix = (name: string, key: SeriesKey): string =>
+export const notesKeyPrefix = (name: string, key: StoreKey): string =>
   `${name}/note/${nameOf(key)}/`
 
 /** The key of a note. */

@@ -1,7 +1,7 @@
 /** The bug report: all that helps, and no secret. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type Facts, report, VERSION } from '../../../src/addons/inspector/report.js'
+import { type Facts, report, VERSION } from '../../../src/addons/inspector/bug-report.js'
 import { HiloError, type HiloStatus } from '../../../src/index.js'
 
 const status = (message = ''): HiloStatus => ({

@@ -4,11 +4,11 @@
  * (H9).
  */
 import { MAX_DOUBLED_CAPACITY } from '../../../../../src/core/wire.js'
-import { UpstreamUnavailable } from '../../../ledger/errors.js'
 import type { CollectionKey, Ledger } from '../../../ledger/ledger.js'
+import { UpstreamUnavailable } from '../../../ledger/ledger-errors.js'
 import { type BoundSource, Pacer } from '../../upstream/authority.js'
 import { openRaven } from './cluster.js'
-import type { RavenAddress } from './options.js'
+import type { RavenAddress } from './raven-options.js'
 
 /** @throws Error when the upstream refuses this server. One that is down may come later */
 export async function ravenSource(

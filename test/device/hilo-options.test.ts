@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
-import { checkCount, checkOptions, type HiloOptions } from '../../src/device/options.js'
+import { checkCount, checkOptions, type HiloOptions } from '../../src/device/hilo-options.js'
 
 const check = (options: unknown, base?: string) => checkOptions(options as HiloOptions, base)
 const url = 'https://api.example.com'

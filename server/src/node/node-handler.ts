@@ -1,8 +1,8 @@
 /** The handler with Node's log and metrics. */
 import { createHandler } from '../http/handler.js'
-import type { HandlerOptions } from '../http/options.js'
-import { createLog } from './log.js'
-import { createMetrics } from './metrics.js'
+import type { HandlerOptions } from '../http/handler-options.js'
+import { createLog } from './pino-log.js'
+import { createMetrics } from './prometheus-metrics.js'
 
 /**
  * @example

@@ -2,12 +2,12 @@
  * The ledger's rows in the SQLite of a Durable Object. There is one object per database, and one
  * thread in it. Guarantees that a commit is on disk before its promise resolves.
  */
-import { LedgerUnavailable, reasonOf } from '../../ledger/errors.js'
+import { LedgerUnavailable, reasonOf } from '../../ledger/ledger-errors.js'
 import type { RowStore } from '../../ledger/row-store.js'
 import { type Opening, upgradeSqlite, writeHealth } from '../../sql/schema.js'
 import { refuseLacking } from '../../sql/shape.js'
+import { sqlStore } from '../../sql/sql-store.js'
 import { type Run, runWork, SQLITE, type SqlConnection } from '../../sql/statements.js'
-import { sqlStore } from '../../sql/store.js'
 import type { ObjectStorage } from './cloudflare.js'
 import type { StoredBudgets } from './kept-budgets.js'
 

@@ -3,7 +3,12 @@
  * the connection to it, count as unavailable. A mistake in this program does not.
  */
 import pg from 'pg'
-import { LedgerTablesChanged, LedgerUnavailable, RowLocked, reasonOf } from '../../ledger/errors.js'
+import {
+  LedgerTablesChanged,
+  LedgerUnavailable,
+  RowLocked,
+  reasonOf,
+} from '../../ledger/ledger-errors.js'
 
 /**
  * Classes of SQLSTATE that speak of the database's state, not of our statements: connection,

@@ -17,9 +17,9 @@ import type {
 import { PRUNE_INTERVAL_MS, pruningAt } from '../../ledger/prune.js'
 import type { ObjectState } from './cloudflare.js'
 import { storedBudgets } from './kept-budgets.js'
-import { checkWorkerOptions, type HiloWorkerOptions } from './options.js'
+import { openDurableStore, runnerIn } from './object-store.js'
 import { PORTS } from './ports.js'
-import { openDurableStore, runnerIn } from './store.js'
+import { checkWorkerOptions, type HiloWorkerOptions } from './worker-options.js'
 
 /** The methods that the owner's own Worker may call on an object. The object has the clock. */
 export interface HiloDatabase

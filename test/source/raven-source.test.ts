@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { HiloError, toFailure } from '../../src/core/errors.js'
 import { nextStep } from '../../src/core/failures.js'
 import type { Target } from '../../src/device/contract.js'
-import { ravenSource } from '../../src/source/raven.js'
+import { ravenSource } from '../../src/source/raven-source.js'
 import { range } from '../support/ranges.js'
 
 const URL_ = 'https://api.example.com'

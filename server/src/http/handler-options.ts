@@ -12,7 +12,7 @@ import {
   nodeTag,
   type Optional,
   publicUrl,
-} from '../ledger/options.js'
+} from '../ledger/option-checks.js'
 import type { Log } from './log.js'
 import { namesToAnswer } from './open.js'
 import { type Action, type ScopedToken, TOKEN_FORM, type Tokens, tokens } from './tokens.js'

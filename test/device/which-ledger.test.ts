@@ -7,8 +7,8 @@ import type { HeardLedger } from '../../src/core/errors.js'
 import { applyCheckIn, beginCheckIn, isCheckInDue } from '../../src/device/check-in.js'
 import { addGrant, beginClaim } from '../../src/device/claim.js'
 import { exchange, surplus } from '../../src/device/device.js'
-import { hear, ledgersDiffer, startOver } from '../../src/device/ledger.js'
 import { type DeviceClaim, type DeviceState, emptyState } from '../../src/device/state.js'
+import { hear, ledgersDiffer, startOver } from '../../src/device/which-ledger.js'
 
 const NOW = 1_000
 const TAG = 'A'

@@ -5,7 +5,7 @@
  * whose last block no id is there, while another strategy's has one.
  */
 import type { Query } from '../../../ledger/counter-port.js'
-import { CounterUnusable } from '../../../ledger/errors.js'
+import { CounterUnusable } from '../../../ledger/ledger-errors.js'
 import { type Blocks, firstOf, idsOf } from './blocks.js'
 import { type Counter, type IdColumn, isSequence, type Relation } from './counter-options.js'
 import { adoptCommand, isWhole, nameOf, nextValue } from './counter-statements.js'

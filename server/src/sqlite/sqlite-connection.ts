@@ -5,7 +5,7 @@
  */
 import { DatabaseSync } from '@photostructure/sqlite'
 import { type HeaderReader, headerReader } from './file-header.js'
-import { identityOf, refuseOtherLog } from './place.js'
+import { identityOf, refuseOtherLog } from './file-place.js'
 import type { Sqlite } from './transaction.js'
 
 export interface Connection {

@@ -1,7 +1,7 @@
 /** The setting `counters`: an app's own functions for a counter of its own, checked. */
 import { z } from 'zod'
 import type { CollectionKey } from '../../../ledger/ledger.js'
-import { byName, type Checks, databaseName } from '../../../ledger/options.js'
+import { byName, type Checks, databaseName } from '../../../ledger/option-checks.js'
 
 /**
  * The meaning of the number that `nextHi` gives. `block`: the block's place, as in the textbook.

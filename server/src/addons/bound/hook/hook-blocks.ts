@@ -4,14 +4,15 @@
  * something else than a new block above all others grants nothing, and that a process stores its
  * first block only together with a second one that does not contradict it.
  */
-import { CounterUnusable, UpstreamUnavailable } from '../../../ledger/errors.js'
+
 import type { CollectionKey, UpstreamRange } from '../../../ledger/ledger.js'
+import { CounterUnusable, UpstreamUnavailable } from '../../../ledger/ledger-errors.js'
 import { MAX_NUMBER } from '../../../ledger/number-line.js'
 import { turns } from '../../../ledger/turns.js'
 import type { BoundSource } from '../../upstream/authority.js'
 import { call, shown } from './call.js'
 import { isFree } from './free-numbers.js'
-import type { Hook } from './options.js'
+import type { Hook } from './hook-options.js'
 
 /** A claim that asks for more gets fewer numbers than it asks for. */
 const MOST_AT_ONCE = 100
