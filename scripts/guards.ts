@@ -867,7 +867,7 @@ export const GUARDS: Guard[] = [
     'const tokenVersion = grant.tokenVersion + 1',
   ),
   guard(
-    'H28 what a restored ledger has forgotten of a series is told, or stated, before it goes on',
+    'H28 what a restored ledger has forgotten is told, or stated, before a series goes on',
     'server/ledger/rules',
   ),
   guard(

@@ -134,7 +134,7 @@ describe('series --hand-over', () => {
     const untold = 'The database was restored, and since then the device of series T3 has not told '
     const refused: [string[], string][] = [
       [['--period', '2026'], 'also of these: 2025. Say --other "2025=124".'],
-      [['--new-period', '2027', '--no-other'], 'also of these: 2025, 2026. Say --other "2026=124".'],
+      [['--new-period', '2027', '--no-other'], 'of these: 2025, 2026. Say --other "2026=124".'],
     ]
     for (const [args, message] of refused) {
       const { code, stderr } = await handOver(...args)

@@ -77,7 +77,8 @@ function whichOthers(
   const example = otherPeriod({ period: visible(missing.at(-1) ?? '2026'), last: 124 })
   const what =
     missing.length > 0
-      ? `The last number of each period is needed, also of these: ${listed(missing)}. Say ${example}.`
+      ? `The last number of each period is needed, also of these: ${listed(missing)}. Say ` +
+        `${example}.`
       : `If its documents have no other period, say ${noOtherPeriod}. If they have: ${example}.`
   return (
     `The database was restored, and since then the device of series ${letter} has not told all ` +

@@ -185,7 +185,7 @@ function markAfter(
   const others = otherPeriods?.map((each) => each.period)
   const missing = namesLeftOut(row, [period, ...(others ?? [])])
   const isAll = missing.length === 0 && (others !== undefined || period === '')
-  // guard: H28 what a restored ledger has forgotten of a series is told, or stated, before it goes on
+  // guard: H28 what a restored ledger has forgotten is told, or stated, before a series goes on
   if (isUntold && !isAll) return { refused: 'untold', missing }
   const mark: StatedMark = { last: row.last, period, periods: periodsOf(row), stated: [] }
   const done = [...(otherPeriods ?? []), { period, last }].reduce<StatedMark | HandOverRefusal>(

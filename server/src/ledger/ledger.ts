@@ -370,7 +370,8 @@ export interface PastHandOver extends HandOver {
  * Why a series was not handed over.
  *
  * - `missing`: there is no series of that letter.
- * - `heard`: the server has heard of more. `least`: the lowest number of `period` that can be stated.
+ * - `heard`: the server has heard of more. `least`: the lowest number that can be stated of
+ *   `period`.
  * - `periods`: the stated period is none of those that are `known`, or nobody said one. Nothing is
  *   known: the ledger has heard of no number.
  * - `untold`: the database was restored, and the device has not told of all its periods since. A
