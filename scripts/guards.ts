@@ -520,6 +520,10 @@ export const GUARDS: Guard[] = [
     'server/sqlite-ledger',
   ),
   guard('H20 two claims of one commit get no number both', 'server/sqlite-ledger'),
+  guard(
+    'H20 a change that could let a number out twice is not saved',
+    'server/ledger/sound-changes',
+  ),
   guard('H20 an identity that went back gives no number again', 'server/sqlite-ledger'),
   guard('H20 a document of a counter that went back is not written', 'server/sqlite-ledger'),
   guard(
@@ -676,6 +680,11 @@ export const GUARDS: Guard[] = [
   guard('H31 a ledger is made only when somebody says so', 'server/cli'),
   guard('H31 in production a ledger has a place that was named', 'server/production'),
   guard('H31 a name that is not listed makes no object', 'server/addons/durable-object/worker'),
+  guard(
+    'H31 a database is asked in its own object',
+    'server/addons/durable-object/worker',
+    'return request',
+  ),
   guard('H26 an operator shows a token', 'server/addons/durable-object/worker'),
   guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),
   guard('H30 an app hears that its SQLite can lose commits', 'addons/sqlite/store'),
@@ -717,6 +726,10 @@ export const GUARDS: Guard[] = [
     'const part = takeFrom(fresh, count)',
   ),
   guard('H22 a ledger is opened with its own secret or not at all', 'server/renew-secret'),
+  guard(
+    'H22 a ledger knows of a secret outside of it before a server signs with it',
+    'server/renew-secret',
+  ),
   guard('H22 only the tail of a grant comes back', 'server/sqlite-ledger', 'last < end'),
   guard(
     'H22 a grant token cannot be forged',

@@ -2,7 +2,7 @@
  * The rules of which part of the two packages may use which (docs/internals/architecture.md),
  * checked on the sources; and that the check finds what breaks them.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { arrowsBetweenParts, brokenRules } from './import-rules.js'
@@ -51,6 +51,14 @@ test('the places in docs/internals/architecture.md are those of the sources', ()
     (path) => /^(server\/)?src\/(addons\/)?[^/]+/.exec(path)![0],
   )
   expect([...new Set(listed)].sort()).toEqual([...new Set(there)].sort())
+})
+
+test('each file that docs/internals/architecture.md names is there', () => {
+  const named = [...PAGE.matchAll(/`([\w./-]+\/[\w.-]+\.ts)`/g)].map(([, path]) => path!)
+  expect(named.length).toBeGreaterThan(30)
+  const isThere = (path: string) =>
+    ['', 'src', 'server/src'].some((folder) => existsSync(join(ROOT, folder, path)))
+  expect(named.filter((path) => !isThere(path))).toEqual([])
 })
 
 test.each<[string, Record<string, string>, complaint: string]>([

@@ -182,7 +182,7 @@ async function openDatabase(
   tell: Tell,
 ): Promise<Opened> {
   const { openPostgresStore } = await import('./addons/postgres/postgres-store.js')
-  const { startBindings } = await import('./addons/bound/orm/orm-counters.js')
+  const { startBindings } = await import('./addons/bound/orm/start-bindings.js')
   let bindings = configured
   const store = await openPostgresStore(
     databaseUrl,

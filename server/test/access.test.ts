@@ -227,7 +227,7 @@ describe('who may ask', () => {
 
   /** The actions of which every request gets through. */
   async function allowedBy(options: Omit<HandlerOptions, 'ledger'>, headers = {}) {
-    const { handler } = await newHandler({ databases: ['Shop'], serverPrefix: '1', ...options })
+    const { handler } = await newHandler({ databases: ['Shop'], serverPrefix: 'S/', ...options })
     const refused = new Set<Action>()
     for (const [action, path, init] of ACTIONS) {
       const request = new Request(`http://ids.test${path}`, {

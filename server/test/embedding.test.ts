@@ -6,6 +6,7 @@ import express from 'express'
 import { Hono } from 'hono'
 import { createServer as createVite } from 'vite'
 import { expect, onTestFinished, test } from 'vitest'
+import { createHiloHandler } from '../src/index.js'
 import { newFolder } from './folders.js'
 import { json, newHandler } from './handlers.js'
 
@@ -28,6 +29,10 @@ async function expectMounted(
   ).toBe(204)
   expect((await ask('/ids/nothing')).status).toBe(400)
 }
+
+test('without options it says what is missing', () => {
+  expect(() => createHiloHandler(undefined as never)).toThrow('ledger: is missing')
+})
 
 test('Hono', async () => {
   const { handler } = await newHandler()
@@ -82,6 +87,19 @@ test('Express, beside routes of its own', async () => {
     body: '{"id":"orders/1-A"}',
   }
   expect(await (await ask('/orders', order)).json()).toEqual({ id: 'orders/1-A' })
+})
+
+test('Express, behind what reads bodies: the refusal says so', async () => {
+  const { handler } = await newHandler()
+  const app = express()
+  app.use(express.json())
+  app.use('/ids', getRequestListener(handler))
+  const ask = await listen(createServer(app))
+  const answer = await ask('/ids/databases/Shop/hilo/checkin', CHECK_IN)
+  expect([answer.status, (await answer.json()).Message]).toEqual([
+    400,
+    expect.stringContaining('express.json()'),
+  ])
 })
 
 test("Vite's dev server, a Connect middleware", async () => {

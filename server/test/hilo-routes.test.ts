@@ -164,6 +164,31 @@ describe('POST hilo/next', () => {
   test('refuses a lone surrogate in a tag', async () => {
     expect((await claim([{ tag: '\ud800', count: 1 }])).body.Message).toContain('well-formed')
   })
+
+  // Two of them would be one name, which nobody has asked for.
+  test.each([
+    ['a tag', 'hilo/next?tag=%FF', 'GET'],
+    ['a tag, too long', 'hilo/next?tag=a%C0%AFb', 'GET'],
+    ['half of a pair', 'hilo/next?tag=%ED%A0%80', 'GET'],
+    ['a separator', 'hilo/next?tag=orders&identityPartsSeparator=%FF', 'GET'],
+    ['a returned tag', 'hilo/return?tag=%FF&end=32&last=1', 'PUT'],
+    ['a document', 'docs?id=Raven/Hilo/%FF', 'GET'],
+    ['an identity', 'identity/next?name=%FF', 'POST'],
+    ['a seed', 'identity/seed?name=%FF&value=7', 'POST'],
+    ['an explained tag', 'hilo/explain?tag=%FF&number=1', 'GET'],
+  ])('refuses bytes that are no UTF-8: %s', async (_, path, method) => {
+    expect(await ask(`/databases/Shop/${path}`, { method })).toMatchObject({
+      status: 500,
+      body: { Type: 'System.ArgumentException' },
+    })
+  })
+
+  test('refuses bytes that are no UTF-8: in a body', async () => {
+    const text = JSON.stringify({ claim: ID, collections: [{ tag: '\xff', count: 1 }] })
+    const body = Buffer.from(text, 'latin1')
+    const { status, body: refusal } = await ask('/databases/Shop/hilo/next', { ...json({}), body })
+    expect([status, refusal.Message]).toEqual([500, expect.stringContaining('well-formed')])
+  })
 })
 
 describe('hilo/return', () => {

@@ -4,11 +4,13 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Ledger, openLedger } from '../src/index.js'
+import { type Ledger, type LedgerOptions, openLedger } from '../src/index.js'
 import { grantTokens } from '../src/ledger/grant-token.js'
 import { newFolder, secretIn } from './folders.js'
 import { grantOf, newId } from './ledger-bench.js'
+import { newDatabase, secretAt } from './postgres.js'
 import { spawnCli } from './processes.js'
+import { runCli } from './run-cli.js'
 
 const WISH = {
   database: 'Shop',
@@ -71,98 +73,128 @@ test('a token of a test copy does not stop the original', async () => {
   await original.close()
 })
 
-describe('a secret outside of the ledger', () => {
-  const [OLD, NEW] = ['an old secret of thirty-two letters', 'a new secret of thirty-two letters!']
-  const SHOWN = { database: 'Shop', id: newId(), at: 0 }
+const [OLD, NEW] = ['an old secret of thirty-two letters', 'a new secret of thirty-two letters!']
 
-  async function tokenFrom(ledger: Ledger): Promise<string> {
-    return grantOf((await ledger.claim([{ ...WISH, id: newId() }]))[0]!).token
-  }
-  const isKnown = async (ledger: Ledger, token: string): Promise<boolean> => {
-    const shown = { ...SHOWN, id: newId(), grants: [{ token, next: 1 }] }
-    return (await ledger.checkIn(shown))[0] !== 'unknown'
-  }
+async function tokenFrom(ledger: Ledger): Promise<string> {
+  return grantOf((await ledger.claim([{ ...WISH, id: newId() }]))[0]!).token
+}
 
-  test('leaves nothing in it that signs a token, and opens no other one', async () => {
-    const dataDir = newFolder()
-    const ledger = await openLedger({ create: true, dataDir, secrets: [OLD] })
-    const token = await tokenFrom(ledger)
-    expect(await isKnown(ledger, token)).toBe(true)
-    await ledger.close()
-    const kept = secretIn(dataDir)
-    expect(
-      readdirSync(dataDir).some((file) => readFileSync(join(dataDir, file)).includes(OLD)),
-    ).toBe(false)
-    // Whoever has a copy of the file can sign with what is in it, and with nothing else.
-    const forged = grantTokens([kept]).write({
-      id: token.split('.')[0]!,
-      tokenVersion: 0,
-      serial: 1,
-      high: 32,
-      database: 'Shop',
-      collection: 'orders',
-    })
-    const again = await openLedger({ dataDir, secrets: [OLD] })
-    expect(await isKnown(again, forged)).toBe(false)
-    await again.close()
-    await expect(openLedger({ dataDir })).rejects.toThrow('kept outside of it. Give it as HILO_SEC')
-    await expect(openLedger({ dataDir, secrets: [NEW] })).rejects.toThrow('None of `secrets`')
-    expect(secretIn(dataDir)).toBe(kept)
+const isKnown = async (ledger: Ledger, token: string): Promise<boolean> => {
+  const shown = { database: 'Shop', id: newId(), at: 0, grants: [{ token, next: 1 }] }
+  return (await ledger.checkIn(shown))[0] !== 'unknown'
+}
+
+test('a secret outside of the ledger leaves none in it, and opens no other ledger', async () => {
+  const dataDir = newFolder()
+  const ledger = await openLedger({ create: true, dataDir, secrets: [OLD] })
+  const token = await tokenFrom(ledger)
+  expect(await isKnown(ledger, token)).toBe(true)
+  await ledger.close()
+  const kept = secretIn(dataDir)
+  expect(readdirSync(dataDir).some((file) => readFileSync(join(dataDir, file)).includes(OLD))).toBe(
+    false,
+  )
+  // Whoever has a copy of the file can sign with what is in it, and with nothing else.
+  const forged = grantTokens([kept]).write({
+    id: token.split('.')[0]!,
+    tokenVersion: 0,
+    serial: 1,
+    high: 32,
+    database: 'Shop',
+    collection: 'orders',
   })
+  const again = await openLedger({ dataDir, secrets: [OLD] })
+  expect(await isKnown(again, forged)).toBe(false)
+  await again.close()
+  await expect(openLedger({ dataDir })).rejects.toThrow('kept outside of it. Give it as HILO_SEC')
+  await expect(openLedger({ dataDir, secrets: [NEW] })).rejects.toThrow('None of `secrets`')
+  expect(secretIn(dataDir)).toBe(kept)
+})
 
+const PLACES: [string, () => Promise<{ at: LedgerOptions; flags: string[]; secret(): unknown }>][] =
+  [
+    [
+      'SQLite',
+      async () => {
+        const dataDir = newFolder()
+        return { at: { dataDir }, flags: ['--data', dataDir], secret: () => secretIn(dataDir) }
+      },
+    ],
+    [
+      'PostgreSQL',
+      async () => {
+        const databaseUrl = await newDatabase()
+        const flags = ['--database-url', databaseUrl]
+        return { at: { databaseUrl }, flags, secret: () => secretAt(databaseUrl) }
+      },
+    ],
+  ]
+
+describe.each(PLACES)('a secret outside of the ledger in %s', (_, newPlace) => {
   test('is followed by another one, and no token is lost', async () => {
-    const dataDir = newFolder()
-    const before = await openLedger({ create: true, dataDir, secrets: [OLD] })
+    const { at } = await newPlace()
+    const before = await openLedger({ create: true, ...at, secrets: [OLD] })
     const old = await tokenFrom(before)
     await before.close()
-    const between = await openLedger({ dataDir, secrets: [NEW, OLD] })
+    const between = await openLedger({ ...at, secrets: [NEW, OLD] })
     const next = await tokenFrom(between)
     await between.renewSecret()
     // A server that knows both goes on.
     expect(await Promise.all([isKnown(between, old), isKnown(between, next)])).toEqual([true, true])
     await between.close()
-    const after = await openLedger({ dataDir, secrets: [NEW] })
+    const after = await openLedger({ ...at, secrets: [NEW] })
     expect(await isKnown(after, next)).toBe(true)
     await after.close()
-    await expect(openLedger({ dataDir, secrets: [OLD] })).rejects.toThrow('None of `secrets`')
+    await expect(openLedger({ ...at, secrets: [OLD] })).rejects.toThrow('None of `secrets`')
   })
 
   test('takes the place of the one in the ledger', async () => {
-    const data = newFolder()
-    const before = await openLedger({ create: true, dataDir: data })
+    const { at, flags, secret } = await newPlace()
+    const before = await openLedger({ create: true, ...at })
     const old = await tokenFrom(before)
     await before.close()
-    const inside = secretIn(data)
-    const between = await openLedger({ dataDir: data, secrets: [NEW] })
+    const inside = await secret()
+    const between = await openLedger({ ...at, secrets: [NEW] })
     const next = await tokenFrom(between)
     expect(await Promise.all([isKnown(between, old), isKnown(between, next)])).toEqual([true, true])
     await between.close()
-    const renewed = await spawnCli(['renew-secret', '--yes', '--data', data], { HILO_SECRETS: NEW })
+    const renewed = await spawnCli(['renew-secret', '--yes', ...flags], { HILO_SECRETS: NEW })
     expect(renewed).toMatchObject({ code: 0, stderr: '' })
-    expect(secretIn(data)).not.toBe(inside)
-    expect((await spawnCli(['status', '--data', data])).stderr).toContain('HILO_SECRETS')
-    const shown = await spawnCli(['status', '--data', data], { HILO_SECRETS: `${NEW},${OLD}` })
+    expect(await secret()).not.toBe(inside)
+    expect((await spawnCli(['status', ...flags])).stderr).toContain('HILO_SECRETS')
+    const shown = await spawnCli(['status', ...flags], { HILO_SECRETS: `${NEW},${OLD}` })
     expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('orders') })
-    const after = await openLedger({ dataDir: data, secrets: [NEW] })
+    const after = await openLedger({ ...at, secrets: [NEW] })
     expect(await Promise.all([isKnown(after, old), isKnown(after, next)])).toEqual([false, true])
     await after.close()
   })
 
+  test('is not put there by a command, which would stop the servers', async () => {
+    const { at, flags, secret } = await newPlace()
+    const ledger = await openLedger({ create: true, ...at })
+    const inside = await secret()
+    const shown = await runCli(['status', ...flags], { HILO_SECRETS: NEW })
+    expect(shown).toMatchObject({ code: 0, stderr: '' })
+    expect(await secret()).toBe(inside)
+    expect(await isKnown(ledger, await tokenFrom(ledger))).toBe(true)
+    await ledger.close()
+  })
+
   test('is for all servers of a ledger: one without it neither grants nor starts', async () => {
-    const dataDir = newFolder()
-    const without = await openLedger({ create: true, dataDir })
+    const { at } = await newPlace()
+    const without = await openLedger({ create: true, ...at })
     const old = await tokenFrom(without)
-    const next = await openLedger({ dataDir, secrets: [NEW] })
+    const next = await openLedger({ ...at, secrets: [NEW] })
     const outside = expect.objectContaining({
       message: expect.stringContaining('was started with HILO_SECRETS: all of them need the same'),
     })
     await expect(tokenFrom(without)).rejects.toEqual(outside)
     await expect(without.ping()).rejects.toEqual(outside)
-    await expect(openLedger({ dataDir })).rejects.toThrow('kept outside of it. Give it as HILO_SEC')
+    await expect(openLedger({ ...at })).rejects.toThrow('kept outside of it. Give it as HILO_SEC')
     expect(await isKnown(next, old)).toBe(true)
     await without.close()
     await next.close()
-    const again = await openLedger({ dataDir, secrets: [NEW] })
+    const again = await openLedger({ ...at, secrets: [NEW] })
     expect(await isKnown(again, await tokenFrom(again))).toBe(true)
     await again.close()
   })

@@ -19,7 +19,7 @@ export function useHiloStatus(hilo: Hilo | undefined): HiloStatus | undefined
  * The status of one collection; undefined as for all.
  *
  * @param collection a name, a class, or an entity, which may be a new object in each render
- * @throws HiloError `invalid-collection`
+ * @throws HiloError `invalid-collection`; TypeError when `hilo` is none
  * @example
  * const orders = useHiloStatus(hilo, 'orders')
  * return <p>{orders?.available} ids left for offline work</p>
@@ -48,6 +48,8 @@ function stableRef(collection: CollectionRef | undefined): CollectionRef | undef
  * time.
  */
 function watch(hilo: Hilo | undefined, collection: CollectionRef | undefined) {
+  if (hilo && typeof hilo.status !== 'function')
+    throw new TypeError('useHiloStatus: `hilo` has to be what createHilo returned.')
   const read = () => (collection === undefined ? hilo?.status() : hilo?.status(collection))
   let status = read()
   return {

@@ -15,13 +15,16 @@ export interface HiLoGeneratorOptions {
  * @returns a function that resolves with the next id. When `nextHi` throws, the function rejects
  * with the same error, no id is used up, and the next call tries again. It rejects with a
  * RangeError when a hi is no whole number ≥ 0, is not above the last one, or has ids above 2^53−1.
- * @throws RangeError when `maxLo` is no whole number ≥ 1
+ * @throws TypeError when `nextHi` is no function; RangeError when `maxLo` is no whole number ≥ 1
  *
  * @example
  * const nextId = hiLoGenerator({ nextHi: async () => 2, maxLo: 1000 })
  * await nextId() // 2000, then 2001, 2002
  */
-export function hiLoGenerator({ nextHi, maxLo }: HiLoGeneratorOptions): () => Promise<number> {
+export function hiLoGenerator(options: HiLoGeneratorOptions): () => Promise<number> {
+  const { nextHi, maxLo } = Object(options) as HiLoGeneratorOptions
+  if (typeof nextHi !== 'function')
+    throw new TypeError(`nextHi has to be a function; this is ${nextHi}.`)
   if (!Number.isSafeInteger(maxLo) || maxLo < 1)
     throw new RangeError(`maxLo has to be a whole number ≥ 1; this is ${maxLo}.`)
   let hi = -1

@@ -246,7 +246,10 @@ export class PageLeases {
 
   /** The release would not send numbers that this page sets aside meanwhile. */
   #mayOffer(): boolean {
-    return this.#releases === 0 && this.#context.state() === 'visible' && this.#canSend()
+    const state = this.#context.state()
+    // In memory, what a hidden page does not send when it goes is a gap.
+    const isInFront = state === 'visible' || (state === 'hidden' && this.#isInMemory())
+    return this.#releases === 0 && isInFront && this.#canSend()
   }
 
   #canSend(): boolean {
@@ -255,18 +258,24 @@ export class PageLeases {
     return isOnline() && pageExit.sender !== undefined && this.view?.isReachable !== false
   }
 
+  /** A hidden page whose storage is its memory has the only reserve. It sends it when it goes. */
   #mayGiveBack(): boolean {
-    return performance.now() - this.#gaveBackAt > GIVE_BACK_PAUSE_MS
+    const isReserve = this.#isInMemory() && this.view!.reserve > 0
+    return !isReserve && performance.now() - this.#gaveBackAt > GIVE_BACK_PAUSE_MS
   }
 
   #keepsNothing(): boolean {
-    const { reserve, storage } = this.view ?? (this.target as Partial<DeviceView>)
-    return this.#context.pageExit.takesBack && (reserve === 0 || storage === 'memory')
+    const { reserve } = this.view ?? this.target
+    return this.#context.pageExit.takesBack && (reserve === 0 || this.#isInMemory())
+  }
+
+  #isInMemory(): boolean {
+    return this.view?.storage === 'memory'
   }
 
   /** Nobody would read the notes of a page whose storage is its memory. */
   #leaveNotes(): void {
-    if (this.page.unconfirmed.size === 0 || this.view?.storage === 'memory') return
+    if (this.page.unconfirmed.size === 0 || this.#isInMemory()) return
     this.#context.pageExit.leaveNotes(this.target, notesToLeave(this.page))
   }
 

@@ -1,4 +1,5 @@
 /** The warnings for a developer's console; loaded with the first one. */
+import { shown } from '../core/brief.js'
 
 /**
  * A page has two open instances for one device.
@@ -84,9 +85,25 @@ function inMemory(): string {
 async function noWorker(cause: unknown, spawn: (() => Worker) | undefined): Promise<string> {
   const why =
     cause instanceof Error
-      ? thrown(cause)
+      ? (madeOf(spawn) ?? thrown(cause))
       : await whyLost(spawn!).catch(() => 'its file did not load, or it does not answer.')
   return `no worker runs, so this page makes ids itself: ${why} See docs/bundlers.md.`
+}
+
+/** Vite before 8 moves this package's files, but not the worker's. */
+const adviceAt = (address: string): string =>
+  address.includes('/.vite/')
+    ? " Give Vite `optimizeDeps: { exclude: ['offline-hilo'] }` in its settings."
+    : ''
+
+/** What the app's own function makes, if that is no worker. */
+function madeOf(spawn: (() => Worker) | undefined): string | undefined {
+  try {
+    const made = spawn!()
+    if (typeof made?.terminate === 'function') made.terminate()
+    else return `\`worker\` made ${shown(made)} in place of a Worker.`
+  } catch {}
+  return undefined
 }
 
 function thrown({ name, message }: Error): string {
@@ -119,7 +136,7 @@ async function whyLost(spawn: () => Worker): Promise<string> {
     globalThis.Worker = Real
     const answer = await fetch(address)
     const type = answer.headers.get('content-type')?.split(';')[0]
-    if (!answer.ok) return `its file answers ${answer.status}: ${answer.url}.`
+    if (!answer.ok) return `its file answers ${answer.status}: ${answer.url}.${adviceAt(address)}`
     if (!/javascript/.test(`${type}`)) return `${type} comes instead of its file: ${answer.url}.`
     return (await isForbidden)
       ? 'the content security policy forbids its file (worker-src).'

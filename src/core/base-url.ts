@@ -1,7 +1,8 @@
 /**
- * The address against which relative URLs stand: the page's, or the file's of a worker. A worker
- * that was made from a blob has `blob:https://shop.example.com/…`, and stands at that origin.
- * @param place outside of a browser there is none
+ * The address that relative URLs are resolved against: the page's, or that of a worker's file. For
+ * a worker that was made from a blob, `blob:https://shop.example.com/…`, it is the part after
+ * `blob:`.
+ * @param place undefined outside of a browser
  */
 export const baseUrl = (place: { href: string } | undefined): string | undefined =>
   place?.href.replace(/^blob:/, '')

@@ -1,4 +1,4 @@
-/** Shows in a message what is not its own: a value of the app, or a text of somebody else. */
+/** Shortens a value of the app, or a text of somebody else, so that a message can show it. */
 
 const LONGEST_VALUE = 40
 

@@ -18,7 +18,7 @@ export function checkKeys(name: string, value: unknown, known: readonly string[]
   for (const key of Object.keys(value))
     if (!known.includes(key)) {
       const near = nearest(key, known)
-      const advice = near ? `Did you mean \`${near}\`?` : `There are ${known.join(', ')}.`
+      const advice = near ? `Did you mean \`${near}\`?` : `Known: ${known.join(', ')}.`
       throw nothingDone(`there is no \`${name}.${key}\`. ${advice}`)
     }
 }
@@ -29,7 +29,7 @@ export const nearest = (name: string, known: readonly string[]): string | undefi
     known.filter((each) => isNear(each.toLowerCase(), name.toLowerCase(), changes)),
   )[0]
 
-/** Is one the other with at most so many letters added, left out or replaced? */
+/** Do the two differ by at most so many letters that were added, left out or replaced? */
 function isNear(one: string, other: string, changes: number): boolean {
   if (one === other || changes === 0) return one === other
   const [a, b] = [one.slice(1), other.slice(1)]

@@ -82,15 +82,15 @@ export type HiloErrorCode =
    */
   | 'other-ledger'
 
-/** The ledger of an answer, by its own words. */
+/** The ledger that answered, as it says of itself. */
 export interface HeardLedger {
-  /** Undefined: it has none. */
+  /** Its public name. Undefined: it has none. */
   name?: string | undefined
-  /** Ids of nodes with other tags are other ids. */
+  /** Its server tag. Ids with another tag are other ids. */
   tag: string
-  /** It follows this one, … */
+  /** The name of the ledger that it follows, which is lost. */
   follows?: string | undefined
-  /** … which granted nothing above this number. */
+  /** That one granted nothing above this number. */
   above?: number
 }
 
@@ -113,21 +113,21 @@ export interface Failure {
   cause?: Failure | string
 }
 
-/** Every message ends with where its code is explained; these words stay the same. */
+/** Every message ends with the address where its code is explained, which stays the same. */
 const EXPLAINED = 'docs/reference.md#'
 
 const unaddressed = (message: string): string =>
   message.replace(/ See docs\/reference\.md#[\w-]+\./g, '')
 
-/** Of a message of forty, two are its address. */
+/** A message has forty words at most, and its address takes two. */
 const MOST_WORDS = 38
 
-/** A message, and as much of its cause as somebody reads. The error has the cause itself, too. */
+/** A message, and the begin of its cause's message. The error has the whole cause, too. */
 export function because(what: string, { message }: Pick<Failure, 'message'>): string {
   return `${what} ${brief(unaddressed(message), MOST_WORDS - what.split(' ').length)}`
 }
 
-/** With these, no id is there now: a network may bring some. */
+/** The device has no id now, and may get some once it has a network. */
 const OUT_OF_IDS = ['exhausted', 'no-hilo-server']
 
 /** Every error this package throws. */

@@ -11,6 +11,10 @@ export type GivenHeaders = HeadersInit | (() => HeadersInit | Promise<HeadersIni
  */
 export function plainHeaders(headers: HeadersInit | undefined): Record<string, string> {
   try {
+    // `fetch` would send the word "undefined", and nothing of a promise.
+    if (headers instanceof Promise) throw new Error('a promise')
+    for (const [name, value] of Object.entries(headers ?? {}))
+      if (value == null) throw new Error(`${name} is ${value}`)
     return Object.fromEntries(new Headers(headers))
   } catch (cause) {
     throw new HiloError(

@@ -38,11 +38,12 @@ export const DATABASE_NAME = /^[\p{L}\p{N}._-]{1,128}$/u
 /**
  * May this stand between a collection and a number? A digit or a letter may not: with the separator
  * `1`, the id `a1511` could be number 511 of `a`, or number 1 of `a15`. A blank means the default
- * to RavenDB, a character beyond U+FFFF is two to it, and nobody sees where an invisible one is.
+ * to RavenDB, a character beyond U+FFFF is two to it, U+FFFD stands for bytes that are no UTF-8,
+ * and nobody sees where an invisible one is.
  */
 export const isSeparator = (value: unknown): boolean =>
   typeof value === 'string' &&
-  /^[^|\s\p{L}\p{M}\p{N}\p{Cc}\p{Cf}\p{Cs}\u{10000}-\u{10ffff}]$/u.test(value)
+  /^[^|\s\p{L}\p{M}\p{N}\p{Cc}\p{Cf}\p{Cs}\ufffd\u{10000}-\u{10ffff}]$/u.test(value)
 
 /** The text after the number: `-A`, or nothing when no node is named. */
 export const idSuffix = ({ serverTag }: Pick<Range, 'serverTag'>): string =>
@@ -138,8 +139,9 @@ export function checkTag(tag: unknown, separator: string): string {
       `a collection name may not end in the separator '${separator}', which is added to it`,
       tag,
     )
-  // Half of a surrogate pair fits into no URL, and servers refuse control characters for ever.
-  if (/[\p{Cc}\p{Cs}]/u.test(tag))
+  // Half of a surrogate pair fits into no URL, U+FFFD stands for bytes that were no text, and
+  // servers refuse control characters for ever.
+  if (/[\p{Cc}\p{Cs}\ufffd]/u.test(tag))
     throw invalid('a collection name is well-formed Unicode without control characters', tag)
   // guard: H24 what nobody sees makes no other collection
   const [unseen] = /[\p{Cf}\p{DI}]/u.exec(tag) ?? []
@@ -174,4 +176,4 @@ const describe = (value: unknown): string =>
   typeof value === 'function' ? 'a function that is no named class' : shown(value)
 
 const badName = (rule: string, shown: string): HiloError =>
-  new HiloError('invalid-collection', `No id was made: ${rule}; this is ${shown}.`)
+  new HiloError('invalid-collection', `offline-hilo did nothing: ${rule}; this is ${shown}.`)

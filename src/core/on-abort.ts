@@ -1,6 +1,6 @@
 /**
- * Many listeners of one signal, or of one Hilo. An app may pass the same signal to each of its
- * calls, and Node takes more than ten listeners for a leak, and warns. So each gets one listener.
+ * Listens once to each event of a signal or a Hilo, however many functions wait for it. An app may
+ * pass one signal to all of its calls, and Node warns of a leak from the eleventh listener on.
  */
 class Listeners extends Set<() => void> {
   handleEvent(): void {

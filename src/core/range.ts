@@ -3,15 +3,21 @@
  * invents or loses a number, and numbers of different grants never merge (H10).
  */
 
-/** Numbers `from`…`to`, both included, with all that was granted with them. */
-export interface Range {
+/** Numbers `from`…`to`, both included, of one prefix and server tag. */
+export interface Numbers {
+  /** The lowest. */
   from: number
+  /** The highest. */
   to: number
   /** The text before the number: `orders/`. */
   prefix: string
-  /** The node that granted it; empty when the authority has none. */
+  /** The node that granted it: `A`; empty when there is none. */
   serverTag: string
-  /** The grant's grant token; absent from an authority without one (a real RavenDB). */
+}
+
+/** Numbers with all that was granted with them. */
+export interface Range extends Numbers {
+  /** The grant's token; absent from an authority without one (a real RavenDB). */
   token?: string
 }
 

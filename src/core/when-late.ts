@@ -1,7 +1,7 @@
 /**
- * A deadline for an answer. A page that is frozen in the back/forward cache, or a computer that
- * sleeps, hears no answer either. The deadline is several timers in a row, so that a freeze can use
- * up one of them only.
+ * A deadline for an answer. While a page is frozen in the back/forward cache, or a computer sleeps,
+ * no answer is heard, and the time passes. So the deadline is several timers in a row: a freeze can
+ * use up one of them only.
  */
 
 // guard: H16 time in the back/forward cache is no delay

@@ -50,7 +50,7 @@ export interface NextManyRequest {
   device?: string | undefined
   collections: {
     tag: string
-    /** Exactly as many numbers are asked for. A range of numbers that came back may have fewer. */
+    /** How many numbers are asked for. A range of numbers that came back may have fewer. */
     count: number
     /** Default 0. */
     lastMax?: number
@@ -83,7 +83,7 @@ export interface NextManyAnswer {
 export interface ReturnRequest extends ReturnedRange, Authorized {}
 
 interface Authorized {
-  /** As the header says it, which a page that closes cannot send to another origin. */
+  /** As in the header, which a page that closes cannot send to another origin. */
   authorization?: string | undefined
 }
 
@@ -114,7 +114,7 @@ export interface CheckInRequest {
   }[]
   /** Tokens of grants whose numbers were all issued. The answer has no entry for them. */
   spent?: string[]
-  /** As of a claim. */
+  /** As in a {@link NextManyRequest}. */
   ledgers?: LedgerNames | undefined
 }
 
@@ -295,10 +295,23 @@ export interface ExplainAnswer {
   number: number
   /** The same in words, a line for each grant and series. */
   text: string
-  /** As a number of an id. Absent: there are no ranges of the collection, or nobody asked. */
+  /**
+   * As the number of an id. Absent: the collection has no ranges, or only a series was asked for.
+   */
   id?: {
+    /**
+     * - `used`: the device that got it has said that it was used there, or lost in a crash.
+     * - `held`: the device that got it holds it, or has used it since it was heard of.
+     * - `free`: it came back, and will be granted.
+     * - `returned`: it came back, and is granted to nobody any more.
+     * - `above`: it was never granted, and lies above all granted numbers.
+     * - `forgotten`: no grant on record covers it. Grants are forgotten after the horizon, and
+     *   some numbers are skipped.
+     */
     state: 'used' | 'held' | 'free' | 'returned' | 'above' | 'forgotten'
+    /** How far the collection has gone. */
     max: number
+    /** Nothing at or below is granted any more. Absent: the number is above. */
     floor?: number
   }
   grants: {
@@ -345,9 +358,9 @@ export const MAX_PERIOD_BYTES = 64
 export const MAX_REASON_BYTES = 1024
 
 /**
- * How much the parts of a request may have: a client sends no more, and a server that takes less
- * does not start. So no request is refused for its size each time that it comes again. The client
- * has each one alone.
+ * The most that the parts of a request may have. A client sends no more, and a server that takes
+ * less does not start: otherwise a request could be refused for its size at each repetition. The
+ * client imports each constant by itself, and not this object.
  */
 export const LIMITS = {
   claims: MOST_CLAIMS,
@@ -362,7 +375,7 @@ export const LIMITS = {
   urlLength: 4_096,
 } as const
 
-/** `Type` of a refusal that fewer numbers might not get. */
+/** `Type` of a refusal of too many numbers: a claim for fewer may be granted. */
 export const TOO_MANY = 'System.ArgumentOutOfRangeException'
 
 /** Smallest capacity the protocol grants. */

@@ -3,8 +3,8 @@
  * several steps lie between the two, it reports each: a number that is leased now and was not there
  * before was claimed, then leased.
  */
-import { size, total } from '../core/range.js'
-import { type HeldSegment, heldSegments, type Numbers } from './segments.js'
+import { type Numbers, size, total } from '../core/range.js'
+import { type HeldSegment, heldSegments } from './segments.js'
 import type { DeviceState } from './state.js'
 
 /** The things that can happen to numbers. */

@@ -1,9 +1,9 @@
 /**
  * Check-in: the device shows its grant tokens, the server swaps each for a new one. Pure
- * transitions. Guarantees that an offer whose fate was unknown comes back only when no request
- * under its old token can take it away any more (H12), and that a copy of this device's storage
- * stops using the ranges with which the other copy went on (H13). Ranges that the server has
- * dropped are dropped here.
+ * transitions. Guarantees that an offer of unknown fate comes back only once no request under its
+ * old token can take it away (H12), and that a copy of this device's storage stops using its ranges
+ * once the other copy has gone on with them (H13). Ranges that the server has dropped are dropped
+ * here.
  */
 import { insertAll, type Range, size, total } from '../core/range.js'
 import { type CheckInAnswer, type CheckInRequest, MOST_TOKENS } from '../core/wire.js'
@@ -49,9 +49,10 @@ export function reportIn(
 }
 
 /**
- * Does a device that starts ask the server whether it is a copy, before it leases stored ranges, or
- * those of a claim under way? Not if the server answered this run before, and the stored answer is
- * that one: nobody has put an older storage in place since. No clock can say so (H19).
+ * Does a device that starts have to ask the server whether it is a copy? It asks before it leases
+ * stored ranges, or those of a claim under way. It need not where the server has answered in this
+ * run before, and that answer is the stored one: nobody has put an older storage in its place
+ * since. No clock can tell that (H19).
  * @param known the last check-in that was answered before the page's reload
  */
 export function asksFirst(state: DeviceState, known?: string, ownClaim?: string): boolean {

@@ -146,10 +146,8 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
     (value: Partial<DeviceStore> | null) =>
       typeof value?.update === 'function' && typeof value.read === 'function',
   ],
-  headers: [
-    'what fetch takes, or a function',
-    (value: HeadersInit) => typeof value === 'function' || !!plainHeaders(value),
-  ],
+  // Says itself what is wrong.
+  headers: ['', (value: HeadersInit) => typeof value === 'function' || !!plainHeaders(value)],
   credentials: [
     "'omit', 'same-origin' or 'include'",
     (value: string) => ['omit', 'same-origin', 'include'].includes(value),

@@ -1,20 +1,8 @@
 /**
  * A device's state as segments of the number line, each with its owner. Pure.
  */
-import { overlaps, type Range } from '../core/range.js'
+import { type Numbers, overlaps, type Range } from '../core/range.js'
 import type { DeviceState, LeaseNote } from './state.js'
-
-/** Numbers `from`…`to`, both included, of one prefix and server tag. */
-export interface Numbers {
-  /** The lowest. */
-  from: number
-  /** The highest. */
-  to: number
-  /** The text before the number: `orders/`. */
-  prefix: string
-  /** The node that granted it: `A`; empty when there is none. */
-  serverTag: string
-}
 
 /** Numbers that are in the same hands. */
 export interface Segment extends Numbers {

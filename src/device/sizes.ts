@@ -1,6 +1,6 @@
 /**
  * How much a device keeps and claims. Sizes only ever waste or save numbers; ownership never
- * depends on them. How many ids a page holds is decided in page/stock.ts.
+ * depends on them. How many ids a page holds is decided in page/stock-rules.ts.
  */
 import { grown, MAX_DOUBLED_CAPACITY } from '../core/wire.js'
 import type { SharedView } from './contract.js'

@@ -1,6 +1,6 @@
 /**
- * When this device checks in for the collections of one database: at the start, soon after numbers
- * were leased, and every few hours; in the background, one tab at a time, all collections in one
+ * Checks in for the collections of one database: at the start, soon after numbers were leased, and
+ * every few hours. It does so in the background, in one tab at a time, for all collections in one
  * request. Guarantees that an answer is applied once.
  */
 import { type HeardLedger, HiloError, toFailure } from '../core/errors.js'

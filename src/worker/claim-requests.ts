@@ -1,7 +1,7 @@
 /**
- * The claims of one database. Those that are asked for together, or while others are being stored,
- * go to the server in one request. Guarantees that each collection has the id of a request once,
- * and that no claim waits for the answer to another request.
+ * Sends the claims of one database. Claims that are made together, or while others are being
+ * stored, go in one request. Guarantees that a collection is in a request once, and that no claim
+ * waits for the answer to another request.
  */
 import { HiloError, toFailure } from '../core/errors.js'
 import { nextStep } from '../core/failures.js'
@@ -11,7 +11,9 @@ import type { WantedRange } from '../device/requests.js'
 import type { DeviceClaim, GrantedRange } from '../device/state.js'
 import type { OwnerContext } from './context.js'
 
-/** A collection's stored claim to send, or the pages that it asks first, or nothing to do. */
+/**
+ * The stored claim of a collection, or the pages to ask before it claims. Neither: nothing to do.
+ */
 export interface Begun {
   claim?: DeviceClaim
   pages?: Set<string>
@@ -77,8 +79,8 @@ export function newClaimRequests({ world, source, signal, run }: OwnerContext) {
   }
 
   /**
-   * A collection that is refused in the request claims again alone, and gets the reason. The
-   * refusal by another ledger is its reason already.
+   * A collection that is refused in a common request claims again by itself, to learn the reason. A
+   * refusal by another ledger says the reason already.
    */
   function send(stored: readonly Stored[]): void {
     const wanted = stored.map(({ part: { target }, claim }): WantedRange => ({ target, claim }))
@@ -95,7 +97,7 @@ export function newClaimRequests({ world, source, signal, run }: OwnerContext) {
     })
   }
 
-  /** Collections ask for their locks in this turn: their claims go together. */
+  /** To be called before a lock: all that ask for their locks in the same turn claim together. */
   function open(): void {
     if (!isRunning) run(gather())
   }
@@ -104,7 +106,7 @@ export function newClaimRequests({ world, source, signal, run }: OwnerContext) {
     open,
     /**
      * @param begin one transaction, which stores a claim with this id unless one is stored already
-     * @param isAlone it is sent by itself
+     * @param isAlone the claim is sent in a request of its own
      * @throws HiloError of `begin`
      */
     claim: (target: Target, begin: Part['begin'], isAlone: boolean): Promise<Sent> =>
@@ -117,7 +119,7 @@ export function newClaimRequests({ world, source, signal, run }: OwnerContext) {
   }
 }
 
-/** @throws unless it may be for one collection that the whole request was refused */
+/** @throws the error, unless a single collection may be why the whole request was refused */
 function refusedAll(error: unknown): [] {
   const step = nextStep(toFailure(error, 'storage-failed'))
   if (step === 'same' || step === 'stop') throw error

@@ -21,7 +21,7 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
   const { source, world } = owner
   const retry = newRetry(owner, 1_000, 60_000)
   let flight: Promise<Failure | undefined> | undefined
-  /** How many numbers the last grant was too small. */
+  /** How many of the wanted numbers the last grant lacked. */
   let missing = 0
   let tries: Tries = { isFirst: true, largest: undefined }
 
@@ -134,7 +134,7 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
       return [next, { stopped: next.stopped, isNew: next.followed !== state.followed }]
     })
     if (!stopped) return isNew
-    // It is refused, too: so all collections of the database hear.
+    // The check-in is refused, too, and all collections of the database hear why.
     void checkIns.ask(record)
     throw twoLedgers(stopped)
   }
@@ -184,7 +184,7 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
   return {
     ask,
     askInBackground,
-    /** The server asked for a pause, or has just let a request wait in vain. */
+    /** The server asked for a pause, or has just not answered. */
     isPaused: () => retry.pausedBy() !== undefined,
     /** The network may be back: a claim that failed is sent again now. */
     retryNow: retry.now,

@@ -68,12 +68,12 @@ export function newCollection(
     await owner.world.untilOpen()
   }
 
-  /** If it fails, the next transaction moves the numbers from memory. */
+  /** Moves the numbers from memory into the storage. If it fails, the next transaction does. */
   async function move(): Promise<void> {
     await record.update((state) => [{ ...state }, undefined])
     record.notify()
     checkIns.retryNow()
-    // The page was to give back all that it had in memory.
+    // In memory nothing was kept, so the page holds all of it, ready to be given back.
     await parkExcess()
   }
 

@@ -1,4 +1,4 @@
-/** Shared by the parts of an owner. */
+/** The parts of an owner have this in common. */
 import type { Failure } from '../core/errors.js'
 import type { Background } from '../device/background.js'
 import type { StorageKind } from '../device/contract.js'

@@ -99,8 +99,8 @@ export function createOwner(world: World): Owner {
   }
 
   /**
-   * A device that never got an id from its server may have the address of something else: when
-   * nothing of a HiLo server answers, its failure says so.
+   * A device that never got an id from its server may have a wrong address: where no HiLo server
+   * answers, its failure says so.
    */
   async function explained(failure: Failure): Promise<Failure> {
     const { config } = opened!

@@ -23,7 +23,7 @@ import type { OwnerContext } from './context.js'
 type Event<T> = (state: DeviceState, around: Surroundings) => [DeviceState, T]
 
 export class CollectionRecord {
-  /** Of the collection, on this device. */
+  /** Names the collection in locks and messages of this device. */
   readonly name: string
   readonly waiting = new Waiting()
   /** Up to these numbers a `reserve` that is under way fills the device. */
@@ -34,7 +34,7 @@ export class CollectionRecord {
   isClaiming = false
   /** Why the last claim failed, as the status shows it. */
   failure: Failure | undefined
-  /** A status's view of the last state that was read. */
+  /** The last state that was read, as a status shows it. */
   shared: SharedView
   /**
    * How many numbers a storage in memory offers. No other page sees that storage, so everything
@@ -131,7 +131,7 @@ export class CollectionRecord {
     return result
   }
 
-  /** The same. It also leases to the pages that wait for this, if enough is free then. */
+  /** As `update`, and leases to the pages that wait for this, if enough is free then. */
   async updateAndServe<T>(what: Waiter['for'], event: Event<T>): Promise<T> {
     const [result, served] = await this.update((before, around) => {
       const [changed, result] = event(before, around)

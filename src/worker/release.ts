@@ -1,8 +1,8 @@
 /**
  * Releases collections: every free number goes back to the server, with few requests, those of one
- * database together and while no check-in is under way. Guarantees that the device removes a range
- * from its storage before it sends the range, that it sends each range once (H8), and that it keeps
- * all of them while the server cannot be reached.
+ * database together and while no check-in is under way. Guarantees that a range leaves the device's
+ * storage before it is sent, and is sent once (H8). While the server cannot be reached, the device
+ * keeps all of them.
  */
 import { type Failure, toFailure } from '../core/errors.js'
 import { nextStep } from '../core/failures.js'

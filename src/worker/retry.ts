@@ -1,7 +1,7 @@
 /**
- * Plans when a request that failed is sent again. The pauses double, each is shortened at random by
- * up to a half so that many devices do not ask at once, and none ends before the time that the
- * server asked for (`Retry-After`).
+ * Plans when a request that failed is sent again. The pauses double. Each is shortened at random by
+ * up to a half, so that many devices do not ask at once. None ends before the time that the server
+ * asked for (`Retry-After`).
  */
 import type { Failure } from '../core/errors.js'
 import { isRepeated } from '../core/failures.js'

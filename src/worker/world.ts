@@ -16,7 +16,7 @@ import { openTabs } from './tabs.js'
 
 export interface World {
   /**
-   * Any trouble with the storage ends in memory, until it opens.
+   * If the storage does not open, ranges are kept in memory until it does.
    * @param onOpen it has opened late
    * @throws HiloError `outdated`
    */

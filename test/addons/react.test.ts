@@ -52,6 +52,10 @@ test('an entity that is new in each render is one collection: one render per cha
   stop()
 })
 
+test('a name in the place of the Hilo is refused', () => {
+  expect(() => useHiloStatus('orders' as never)).toThrow('`hilo` has to be what')
+})
+
 test('another class, or another name, is another collection', async () => {
   const { hilo } = shop.open()
   useHiloStatus(hilo, new Order())

@@ -85,6 +85,13 @@ describe('no id is made of', () => {
   })
 })
 
+test.each([undefined, { nextHigh: () => 0, maxLo: 2 }])(
+  'without nextHi, %o is refused',
+  (options) => {
+    expect(() => hiLoGenerator(options as never)).toThrow('nextHi has to be a function')
+  },
+)
+
 test.each([0, -1, 1.5, Number.NaN, '10', undefined])('max_lo %s is refused', (maxLo) => {
   expect(() => hiLoGenerator({ nextHi: () => 0, maxLo: maxLo as number })).toThrow(RangeError)
 })

@@ -211,6 +211,14 @@ test('a developer tops up, reserves, goes offline, sees an error, gives all back
     .toContainEqual(expect.stringContaining('could not be reached'))
 })
 
+test('what is no Hilo is refused', async () => {
+  const { page } = await open()
+  const refused = page.evaluate(() => {
+    document.querySelector('hilo-inspector')!.hilo = 'hilo' as never
+  })
+  await expect(refused).rejects.toThrow('`hilo` has to be what')
+})
+
 test('it and the app look right in light and dark, narrow and wide, and pass axe', async () => {
   const { site, browser, page } = await open()
   const other = await browser.newPage()

@@ -57,6 +57,14 @@ describe('in development, one line in the console says', () => {
     expect(hilo.status().degraded).toEqual(['no-worker'])
   })
 
+  test('that `worker` makes no worker', async () => {
+    vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
+    vi.stubGlobal('window', new EventTarget())
+    const { hilo } = open(() => undefined as never)
+    await useTwice(hilo)
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(/`worker` made undefined in place/)]])
+  })
+
   test('that ids are in memory, and why', async () => {
     vi.stubGlobal('indexedDB', undefined)
     vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
@@ -97,6 +105,12 @@ test('nothing is said where nothing is missing, or a `store` was given', async (
 describe('a worker that is lost', () => {
   test.each([
     ['answers 404', new Response('', { status: 404 }), /its file answers 404/],
+    [
+      'is left where it was by Vite',
+      new Response('', { status: 404 }),
+      /answers 404.*`optimizeDeps: \{ exclude: \['offline-hilo'\] \}`/,
+      '/node_modules/.vite/worker/entry.js',
+    ],
     ['is HTML', new Response('', { headers: { 'content-type': 'text/html' } }), /text\/html comes/],
     [
       'is JavaScript',
@@ -104,7 +118,7 @@ describe('a worker that is lost', () => {
       /its file loads, and it does not answer/,
     ],
     ['cannot be fetched', undefined, /did not load, or it does not answer/],
-  ])('whose file %s: the line says that', async (_, answer, message) => {
+  ])('whose file %s: the line says that', async (_, answer, message, file = '/worker.js') => {
     const alive = new Set<FakeWorker>()
     class FakeWorker extends EventTarget {
       constructor(readonly url: string) {
@@ -122,11 +136,11 @@ describe('a worker that is lost', () => {
     vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
     const { fetch } = globalThis
     vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
-      if (url !== '/worker.js') return fetch(url, init)
+      if (url !== file) return fetch(url, init)
       if (answer) return answer
       throw new TypeError('fetch failed')
     })
-    const { hilo } = open(() => new Worker('/worker.js'))
+    const { hilo } = open(() => new Worker(file))
     await useTwice(hilo)
     await eventually(() => expect(warn).toHaveBeenCalled())
     expect(warn.mock.calls).toEqual([[expect.stringMatching(message)]])

@@ -2,10 +2,11 @@
 import { IDBDatabase } from 'fake-indexeddb'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Hilo } from '../../src/client/hilo.js'
 import type { HiloError } from '../../src/core/errors.js'
 import { eventually } from '../support/eventually.js'
 import { openRaw } from '../support/idb.js'
-import { fakeLocalStorage } from '../support/page.js'
+import { type FakePage, fakeLocalStorage } from '../support/page.js'
 import { newShop, numberOf, quiet, type Shop } from '../support/shop.js'
 import { flush } from '../support/world.js'
 
@@ -349,6 +350,36 @@ test('without IndexedDB what `reserve` took goes back when the page goes', async
   page.leave()
   await eventually(async () => expect(await shop.max()).toBe(1))
   vi.stubGlobal('indexedDB', indexedDB)
+})
+
+describe('without IndexedDB a hidden page', () => {
+  const { indexedDB } = globalThis
+  let hilo: Hilo
+  let page: FakePage
+
+  beforeEach(async () => {
+    vi.stubGlobal('indexedDB', undefined)
+    ;({ hilo, page } = shop.open())
+    await hilo.nextId('orders')
+    await hilo.reserve('orders', 50)
+    const kinds = async () => (await hilo.inspect('orders')).segments.map(({ kind }) => kind)
+    // What it could send is set aside for that.
+    await eventually(async () => expect(await kinds()).not.toContain('granted'))
+    page.hide()
+  })
+  afterEach(() => vi.stubGlobal('indexedDB', indexedDB))
+
+  test('keeps its reserve for offline work', async () => {
+    shop.isDown = true
+    await quiet()
+    expect(await hilo.nextIds('orders', 50)).toHaveLength(50)
+  })
+
+  test('gives its reserve back when it goes', async () => {
+    await quiet()
+    page.leave()
+    await eventually(async () => expect(await shop.max()).toBe(1))
+  })
 })
 
 test("a page that stores in memory leaves others' notes to those that can use them", async () => {

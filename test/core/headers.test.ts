@@ -25,6 +25,13 @@ test('what fetch refuses is refused', () => {
   )
 })
 
+test.each([
+  ['a token that is not there yet', { Authorization: undefined }, 'Authorization is undefined'],
+  ['a promise', Promise.resolve({ Accept: 'text/a' }), '(a promise)'],
+])('%s is refused: fetch would send something else', (_, headers, why) => {
+  expect(() => plainHeaders(headers as unknown as HeadersInit)).toThrow(why)
+})
+
 test('a text is no header: the message shows what is', () => {
   const text = 'Bearer 1' as unknown as HeadersInit
   expect(() => plainHeaders(text)).toThrow('Pass { name: value }.')

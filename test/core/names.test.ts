@@ -65,6 +65,7 @@ describe('checkTag', () => {
     ['orders|', "may not contain '|'"],
     ['orders/', "end in the separator '/'"],
     ['\ud800', 'well-formed Unicode'],
+    ['\ufffd', 'well-formed Unicode'],
     ['a\nb', 'without control characters'],
     ['a\0b', 'without control characters'],
     ['\x7f', 'without control characters'],

@@ -169,7 +169,7 @@ describe('an unknown option', () => {
         'See docs/reference.md#invalid-argument.',
     )
     expect(refusal({ url, server: url }).message).toMatch(
-      /there is no `options\.server`\. There are url, database, .*, formatId\. See \S+$/,
+      /there is no `options\.server`\. Known: url, database, .*, formatId\. See \S+$/,
     )
   })
 

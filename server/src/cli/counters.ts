@@ -6,14 +6,20 @@ import {
   refuseWithoutPostgres,
 } from '../addons/bound/collections-setting.js'
 import { idsOf, lastValue, valueAbove } from '../addons/bound/orm/blocks.js'
-import { highestIn, shapeProblems } from '../addons/bound/orm/counter-checks.js'
+import {
+  forgetStock,
+  highWaterOf,
+  isRememberedOtherwise,
+  rememberBinding,
+} from '../addons/bound/orm/bound-rows.js'
 import {
   type Counter,
   type IdColumn,
   idColumn,
   isSequence,
   type Relation,
-} from '../addons/bound/orm/counter-options.js'
+} from '../addons/bound/orm/counter-binding.js'
+import { highestIn, shapeProblems } from '../addons/bound/orm/counter-checks.js'
 import {
   descriptionOf,
   firstValue,
@@ -23,16 +29,8 @@ import {
   nextValue,
   raiseStatement,
 } from '../addons/bound/orm/counter-statements.js'
+import { explained } from '../addons/bound/orm/explained.js'
 import { unreadableProblems } from '../addons/bound/orm/id-columns.js'
-import {
-  examine,
-  explained,
-  floorOf,
-  forgetStock,
-  highWaterOf,
-  isRememberedOtherwise,
-  rememberBinding,
-} from '../addons/bound/orm/orm-counters.js'
 import { findColumns, findCounter } from '../addons/bound/orm/relations.js'
 import {
   columnsOf,
@@ -40,6 +38,7 @@ import {
   isProven,
   proveCommand,
 } from '../addons/bound/orm/remembered-proof.js'
+import { examine, floorOf } from '../addons/bound/orm/start-bindings.js'
 import { unnamedProblems } from '../addons/bound/orm/unnamed-columns.js'
 import { nameOfColumn } from '../addons/bound/orm/used-ids.js'
 import { openRaven } from '../addons/bound/raven/cluster.js'

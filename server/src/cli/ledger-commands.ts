@@ -80,7 +80,10 @@ async function openExisting(settings: ServeOptions): Promise<Ledger> {
   const version = await versionAt(settings)
   refuseMissing(version, placeIn(settings))
   refuseOlder(version)
-  return openLedger({ dataDir, databaseUrl, collections, upstream, secrets })
+  const place = { dataDir, databaseUrl, collections, upstream }
+  if (secrets === undefined) return openLedger(place)
+  // A secret of its own stays in the ledger until a server is given another one.
+  return openLedger(place).catch(() => openLedger({ ...place, secrets }))
 }
 
 const COLUMNS: Column<CollectionCounts>[] = [

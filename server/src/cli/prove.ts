@@ -5,10 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bound } from '../addons/bound/collections-setting.js'
 import { firstOf } from '../addons/bound/orm/blocks.js'
+import type { Counter } from '../addons/bound/orm/counter-binding.js'
 import { alternativesTo, idProblems, shapeProblems } from '../addons/bound/orm/counter-checks.js'
-import type { Counter } from '../addons/bound/orm/counter-options.js'
 import { descriptionOf, nameOf, nextValue } from '../addons/bound/orm/counter-statements.js'
-import { explained } from '../addons/bound/orm/orm-counters.js'
+import { explained } from '../addons/bound/orm/explained.js'
 import {
   BLOCKS_NEEDED,
   isContradicted,
@@ -19,6 +19,7 @@ import {
 import { findCounter } from '../addons/bound/orm/relations.js'
 import { columnsOf, proveCommand, rememberProof } from '../addons/bound/orm/remembered-proof.js'
 import { quoted } from '../addons/bound/orm/sql-text.js'
+import { countersIn } from '../addons/bound/orm/start-bindings.js'
 import { unnamedProblems } from '../addons/bound/orm/unnamed-columns.js'
 import { nameOfColumn } from '../addons/bound/orm/used-ids.js'
 import { findSchemas } from '../addons/postgres/schemas.js'
@@ -74,9 +75,7 @@ export async function prove(options: ServeOptions, proving: Proving): Promise<vo
 }
 
 function chosen(options: ServeOptions, name: string | undefined): Bound & { authority: 'counter' } {
-  const counters = [...boundCollections(options)].flatMap(([key, bound]) =>
-    bound.authority === 'counter' ? [[key, bound] as const] : [],
-  )
+  const counters = countersIn(boundCollections(options))
   const found = counters.filter(([key]) => name === undefined || key === name.toLowerCase())
   if (found.length === 1) return found[0]![1]
   const names = counters.map(([, { database, collection }]) => `${database}/${collection}`)

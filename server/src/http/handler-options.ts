@@ -128,6 +128,7 @@ export interface HandlerLimits {
 export const serverPrefix = z
   .string()
   .regex(/^[\x21-\x7e]{1,32}$/, 'a server prefix has 1 to 32 characters without spaces')
+  .regex(/\D$/, "ends in a digit: number 13 after 'S1' is number 113 after 'S'. Add a /")
 
 /** The origin of an app's pages, as in `capacitor://localhost`, which `URL` cannot tell. */
 const APP_ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/

@@ -24,7 +24,13 @@ export async function readJson(c: Context): Promise<unknown> {
       `This body has to be JSON, sent with 'Content-Type: application/json'; it came ` +
         `${type === undefined ? 'without a type' : `as '${type}'`}. Nothing was done.`,
     )
-  return parseJson(await readText(c))
+  const text = await readText(c)
+  if (text === '')
+    throw badRequest(
+      'This body is empty. If your server reads bodies before this handler, as express.json() ' +
+        'does, let the handler come first. Nothing was done.',
+    )
+  return parseJson(text)
 }
 
 /** @throws Refusal */
@@ -105,7 +111,7 @@ export class Parameters {
    */
   note(name: string, maxBytes: number): string | undefined {
     const value = this.optional(name)
-    if (value !== undefined && !isNote(value, maxBytes))
+    if (value !== undefined && (!isNote(value, maxBytes) || value.includes(REPLACED)))
       throw badParameter(
         `Query string '${name}' has control characters, is no well-formed Unicode, or has more ` +
           `than ${maxBytes} bytes of UTF-8.`,
@@ -205,7 +211,7 @@ export function readSeparator(separator: string): string {
 
 /** @throws Refusal if RavenDB cannot name a document by this tag, or its ids could be misread */
 export function checkTag(tag: string, separator: string): void {
-  if (!isPlain(tag))
+  if (!isPlain(tag) || tag.includes(REPLACED))
     throw badParameter('The tag has control characters or is no well-formed Unicode.')
   checkDocumentId(HILO_DOCUMENT + tag)
   if (tag.endsWith(separator))
@@ -239,6 +245,9 @@ export function readId(id: string, name: string): string {
  * a second line in a log.
  */
 const isPlain = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text)
+
+/** In a text that was decoded, it stands for bytes that are no UTF-8: many names would be one. */
+const REPLACED = '\ufffd'
 
 export { DEFAULT_SEPARATOR, HILO_DOCUMENT, MAX_DOCUMENT_ID_BYTES } from '../../../src/core/names.js'
 export { LIMITS } from '../../../src/core/wire.js'

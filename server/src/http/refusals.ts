@@ -274,7 +274,9 @@ export function refusalBody({ type, message, fields }: Refusal, url: string): Er
   return { Url: url, Type: type, Message: message, Error: `${type}: ${message}`, ...fields }
 }
 
+/** On workerd a request may have no address. */
 export function pathOf(url: string): string {
+  if (!URL.canParse(url)) return url
   const { pathname, search } = new URL(url)
   return pathname + search
 }

@@ -1,6 +1,7 @@
 /**
- * Work that arrives while a commit is under way shares the next one. Guarantees that work of one
- * line does not delay that of another, and that an empty line is forgotten.
+ * Work that arrives while a commit is under way shares the next one. It waits in lines, each with a
+ * name, such as a collection's. Guarantees that no line delays another, and that an empty one is
+ * forgotten.
  */
 import { setImmediate } from 'node:timers'
 import { LedgerUnavailable, RowLocked } from './ledger-errors.js'

@@ -1,9 +1,9 @@
 /**
  * The number line of a bound collection. Its numbers come from another authority, and wait in stock
  * until they are granted. Pure. Guarantees that a number is granted only if it came from the other
- * authority and nobody holds it, and that numbers which come back stay in stock: the other counter
- * is never set back. Here `max` is the highest number that came. The stock has two parts: `fresh`
- * are numbers that came and were granted to nobody yet, and `free` are numbers that came back.
+ * authority and nobody holds it. Numbers that come back stay in stock: the other counter is never
+ * set back. Here `max` is the highest number that came. The stock has two parts: `fresh` are
+ * numbers that came and were granted to nobody yet, and `free` are numbers that came back.
  */
 import {
   above,

@@ -1,6 +1,6 @@
 /**
  * How a device checks in. The rule is pure. Guarantees that the token of a spent grant is void, and
- * that the tokens that are shown have the effect that they have in a claim.
+ * that shown tokens act as they do in a claim.
  */
 import { distinct, keyOf, keyText } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy, selectionOfShown } from './core.js'

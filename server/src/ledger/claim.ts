@@ -252,7 +252,7 @@ function grantEach(
 interface NumberSource {
   line: NumberLine
   take: Take
-  /** By the ledger itself, so that every grant is at or below `max`. */
+  /** Does the ledger itself count the numbers? Then every grant is at or below `max`. */
   isCounted: boolean
 }
 

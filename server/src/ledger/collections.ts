@@ -1,5 +1,5 @@
 /**
- * How rows are found, by database and name, both compared lower-cased; and the authority of a
+ * The keys of rows, which are database and name, both lower-cased; and the authority that counts a
  * collection. Guarantees that a server grants nothing of a collection if its configuration binds
  * the collection otherwise than the ledger remembers.
  */

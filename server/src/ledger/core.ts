@@ -1,7 +1,8 @@
 /**
- * Shared by the steps of a ledger. A ledger may be an older copy of itself, because it was restored
- * from a backup: which tokens prove that (H20). Guarantees that such a database grants nothing
- * before its floors were raised, and that each step works on rows above their floors.
+ * Shared by the steps of a ledger. A ledger that was restored from a backup is an older copy of
+ * itself, and some grant tokens prove that: `provesOlderCopy` says which (H20). Guarantees that
+ * such a database grants nothing before its floors were raised, and that each step works on rows
+ * above their floors.
  */
 import {
   authorityOf,
@@ -42,14 +43,18 @@ export function selectionOfShown(
 }
 
 /**
- * This ledger signed the tokens. One of these proves that it is an older copy of itself: a token of
- * a grant that would be newer than the newest one here, a token of a grant in whose place another
- * one stands, or a token that is newer than its grant's.
+ * This ledger signed the tokens. Each of these proves that it is an older copy of itself:
  *
- * Three other tokens prove nothing: one of a grant that was pruned, which is known by its place;
- * one that is older than its grant's, which a copy of the device shows; and one from before the
- * floors were raised, which proves nothing new to the operator. But if that grant is not known and
- * went above the floor, the operator did not know how much was lost.
+ * - a token of a grant that would be newer than the newest one here,
+ * - a token of a grant in whose place another one stands,
+ * - a token that is newer than its grant's.
+ *
+ * These prove nothing:
+ *
+ * - a token of a grant that was pruned, which is known by its place,
+ * - a token that is older than its grant's: a copy of the device shows it,
+ * - a token from before the floors were raised: the operator knows already. But if that grant is
+ *   not known and went above the floor, the operator did not know how much was lost.
  */
 const provesOlderCopy = (
   rows: Rows,

@@ -1,6 +1,7 @@
 /**
- * The ledger over a row store. Each file that is named here has some of its methods, which read a
- * request and say which rows a step works on, and the rules of the step, which are pure.
+ * The ledger over a row store. Each file named here has some of its methods. A method reads a
+ * request, and says which rows its step works on. The rules of the step stand beside it, and are
+ * pure.
  */
 import { checkingIn } from './check-in.js'
 import { claiming } from './claim.js'

@@ -15,7 +15,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 
-/** A token's words about its grant. To read a token, one has to name the grant's database. */
+/** The content of a token. Only who names the grant's database can read it. */
 export interface TokenContent {
   /** Which grant. */
   id: string

@@ -1,6 +1,6 @@
 /**
- * Of which numbers of a series the ledger has heard, from whomever: its device, a copy of that, or
- * a device that had the series before. Pure.
+ * The numbers of a series that the ledger has heard of: from its device, from a copy of the device,
+ * or from a device that had the series before. Pure.
  */
 import { createHash } from 'node:crypto'
 import { joined as joinedAll } from '../../../src/core/series-marks.js'
@@ -8,8 +8,8 @@ import type { Series, SeriesCheckIn, SeriesPeriod, SeriesRange, ToldPeriod } fro
 import type { SeriesRow } from './rows.js'
 
 /**
- * As many periods does the ledger keep of a series. Each takes some 40 bytes of a row that is
- * written at each check-in.
+ * The ledger keeps this many periods of a series, the newest. Each takes some 40 bytes of a row
+ * that is written at each check-in.
  */
 export const MOST_PERIODS = 1_000
 

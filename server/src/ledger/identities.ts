@@ -1,7 +1,7 @@
 /**
  * Identities: RavenDB's counters without ranges. The rules are pure. Guarantees that no number of
- * an identity is handed out twice, to any value it is seeded, and that a repeated claim gets the
- * same number.
+ * an identity is handed out twice, whatever value it is seeded with, and that a repeated claim gets
+ * the same number.
  */
 import { distinct, identityText, normalizedIdentity } from './collections.js'
 import { databasesOf, isRestored, type LedgerContext, type LedgerCore } from './core.js'

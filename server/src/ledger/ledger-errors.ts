@@ -1,4 +1,4 @@
-/** How a ledger fails: there is none, its database does, or the counter of another authority. */
+/** The errors of a ledger: it is not there, its database fails, or another authority's counter. */
 import type { OtherLedger } from './ledger.js'
 
 /** The database did not answer, or gave up. The same request may be sent again later. */

@@ -1,7 +1,7 @@
 /**
  * How far collections have gone: set by a client or an operator, and raised after a restore. The
- * rules are pure. Guarantees that `max` never goes below a number that a grant holds, that a floor
- * never goes down, and that nothing which a lost ledger may have granted is granted again.
+ * rules are pure. Guarantees that `max` never goes below a number of a grant, that a floor never
+ * goes down, and that no number of a lost ledger is granted again.
  */
 import {
   authorityOf,
@@ -168,7 +168,7 @@ export function writeMarks(
 
 const NOTHING_WANTED: Pick<CounterAsk, 'stock' | 'missing'> = { stock: [], missing: () => 0 }
 
-/** A command has not the function of the app, and needs it for no floor. */
+/** A command does not have the function of the app, and no floor needs it. */
 const isOfHook = ({ binding }: LoadedCollection): boolean => binding?.startsWith(HOOK) ?? false
 
 /** The counter of an ORM is raised with the floor: the next block comes from above it. */
@@ -215,8 +215,8 @@ const restoredAgain = (rows: Rows, database: string) => ({
 })
 
 /**
- * The highest number that the row went back from: a grant holds it, or it came back. 0: the row did
- * not go back, all of these are at or below `max`.
+ * The highest number that a grant holds or that is free, if the row went back to below it. 0: it
+ * did not go back.
  */
 function lostOf(rows: Rows, row: CollectionRow): number {
   const held = rows.held.get(keyText(row))?.high ?? 0

@@ -15,13 +15,13 @@ export const newLedgerName = (): string =>
 
 export const LEDGER_NAME = /^[a-z\d]{16}$/
 
-/** The name of a ledger whose numbers do not all come from elsewhere: a region's are its root's. */
+/** A ledger's name. Undefined: it is a region's, whose numbers all come from its root. */
 export const ownName = (name: string, bound: BoundCollections): string | undefined =>
   bound.get(EVERY_COLLECTION)?.authority === 'upstream' ? undefined : name
 
 /**
  * The counter of an ORM is in the ledger's own database and in its dumps, so it has the ledger's
- * name. So has a counter that a function of the app asks: nobody says which one that is.
+ * name. A counter that a function of the app asks has it, too: nobody can tell which counter it is.
  * @returns the name of where the numbers of a collection come from. Undefined: it has none
  */
 export const namesOf =

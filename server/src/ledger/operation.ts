@@ -1,7 +1,7 @@
 /**
  * An operator's questions to a ledger, and changes of it. The rules are pure. Guarantees that
- * `explain` says no more than the rows do, and that a row that is dropped stays as a mark: no
- * number of before is granted again when somebody claims under the name later.
+ * `explain` says no more than the rows do, and that a dropped row stays as a mark: later claims
+ * under its name get no number of before.
  */
 import { setImmediate } from 'node:timers'
 import { distinct, keyOf, keyText, lettersOf, normalized, seriesKey } from './collections.js'
@@ -140,11 +140,11 @@ interface Evidence {
   grants: readonly GrantRow[]
   /** Of the collection. */
   series: readonly SeriesRow[]
-  /** It has more. */
+  /** The collection has more series. */
   isMore: boolean
 }
 
-/** Those of a name, or the first of the collection. */
+/** The series of a name, or the first ones of the collection. */
 async function seriesFor(
   store: RowStore,
   { database, collection, series }: NumberQuestion,

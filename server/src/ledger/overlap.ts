@@ -23,7 +23,7 @@ export interface NewGrant extends GrantRow {
 
 type Numbers = Pick<GrantRow, 'low' | 'high'>
 
-/** May this new grant not be added beside that one? */
+/** Does that grant forbid this new one? */
 export function meets(grant: NewGrant, other: GrantRow): boolean {
   const { low, clearTo = MAX_NUMBER, node, serial } = grant
   const isHeld = other.low <= clearTo && other.high >= Math.max(low, other.low)

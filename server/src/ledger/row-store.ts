@@ -45,7 +45,7 @@ export interface RowStore {
   /** Its public name. */
   name: string
   change<T>(transaction: Transaction<T>): Promise<T>
-  /** Those of these that are there. */
+  /** Those of them that are there. */
   readCollections(keys: readonly CollectionKey[]): Promise<CollectionRow[]>
   /** Collections that were not dropped, by database and name. */
   readStatus(): Promise<CountsRow[]>
@@ -62,7 +62,7 @@ export interface RowStore {
   countSeries(database: string): Promise<number>
   /** Of a database: those that are not closed, and that this token of access has claimed. */
   countOpenSeries(database: string, by: string): Promise<number>
-  /** Databases for which something holds, by name. */
+  /** Databases that have settings, by name. */
   readDatabases(): Promise<ReadonlyMap<string, DatabaseRow>>
   /** Of all collections and identities, also of those that were dropped. */
   readNames(): Promise<Names>
@@ -146,7 +146,7 @@ export type Quota = Pick<LedgerLimits, 'collections' | 'databases'>
 export interface Rows {
   /** The selection of the request. */
   selected: Selection
-  /** By name. Missing: nothing holds. */
+  /** By name. Missing: it has no settings. */
   databases: ReadonlyMap<string, DatabaseRow>
   /** By `keyText`. Missing: it is not there, or the quota is used up. */
   collections: ReadonlyMap<string, LoadedCollection>

@@ -186,7 +186,7 @@ export function checkInSeries(
  */
 function isRewritten({ link }: SeriesRow, heard: SeriesCheckIn['heard']): boolean {
   if (link === null) return false
-  const { last, hash } = JSON.parse(link) as NonNullable<Series['link']>
+  const { last, hash }: NonNullable<Series['link']> = JSON.parse(link)
   // A ledger that was restored has heard of less.
   const isLater = heard !== undefined && heard.last > last
   return !isLater && (heard?.last !== last || heard.link?.hash !== hash)
@@ -195,7 +195,7 @@ function isRewritten({ link }: SeriesRow, heard: SeriesCheckIn['heard']): boolea
 /** The series is closed, unless a person has closed it before. */
 function rewritten(row: SeriesRow): SeriesRow {
   if (row.closedAt !== null) return row
-  const { last } = JSON.parse(row.link!) as NonNullable<Series['link']>
+  const { last }: NonNullable<Series['link']> = JSON.parse(row.link!)
   const reason =
     `What the device has stored of its number ${last} is not what the server has heard of it: ` +
     'records were changed on the device, or have gone'
@@ -208,7 +208,7 @@ function withLinks(
 ): SeriesRow {
   // A later reader finds what was heard before the series was closed.
   if (row.closedAt !== null) return row
-  const { at = 0 } = row.register === null ? {} : (JSON.parse(row.register) as SeriesLink)
+  const { at = 0 }: Partial<SeriesLink> = JSON.parse(row.register ?? '{}')
   // guard: H40 a register whose end was cut off does not hide what was heard of it
   const isNewest = register !== undefined && register.at > at
   return {

@@ -1,8 +1,8 @@
 /**
  * Steps that arrive while a commit is under way share the next one: check-ins, give-backs, and
  * check-ins of series. Each works on the rows as the ones before it have left them. Guarantees that
- * a step which cannot be done fails alone, and that steps about a bound collection, whose row
- * somebody else may hold locked, delay no others.
+ * a step which cannot be done fails alone. Steps about a bound collection delay no others: somebody
+ * else may hold its row locked.
  */
 import { batches, isOutage } from './batches.js'
 import { authorityOf, distinct, keyText, serialText } from './collections.js'
@@ -39,8 +39,8 @@ export function withSharedCommits(core: LedgerCore): SharingCore {
   const { change, context } = core
   const waiting = batches<Waiting>(({ shared }) => 1 + (shared.select.grants?.length ?? 0), commit)
 
-  /** The bound collection that a step is about, or none. */
-  function laneOf({ collections = [], serials = [] }: SharedSelection): string {
+  /** The line of a step: of its bound collection, or of all others. */
+  function lineOf({ collections = [], serials = [] }: SharedSelection): string {
     const found = [...collections, ...serials].find(
       (key) => authorityOf(context.bound, key) !== 'ledger',
     )
@@ -65,7 +65,7 @@ export function withSharedCommits(core: LedgerCore): SharingCore {
     new Promise<T>((resolve, reject) => {
       const settle = (outcome: Outcome) =>
         'failure' in outcome ? reject(outcome.failure) : resolve(outcome.answer as T)
-      waiting.add(laneOf(shared.select), { shared, settle })
+      waiting.add(lineOf(shared.select), { shared, settle })
     })
 
   return { ...core, share }

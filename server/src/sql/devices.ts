@@ -42,11 +42,11 @@ export function deviceStore({ dialect, transaction, read }: SqlConnection): Devi
       }
     },
     async read(key) {
-      const [row] = (await read(find(recordKey(key), false))) as DeviceRow[]
+      const [row] = await read<DeviceRow>(find(recordKey(key), false))
       return { stored: stored(row), notes: [] }
     },
     keys: async () =>
-      ((await read(statement(readKeys))) as DeviceRow[]).map(({ key }) => keyOfRecord(key)),
+      (await read<DeviceRow>(statement(readKeys))).map(({ key }) => keyOfRecord(key)),
     // The database is closed with the ledger.
     async close() {},
   }

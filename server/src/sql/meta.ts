@@ -2,8 +2,8 @@
  * The table `hilo_meta`: the settings of whole databases, and the mark by which a process knows its
  * ledger again. A process remembers the highest state that it has seen: the mark, which every
  * commit raises, and the timeline of the database. Guarantees that no transaction commits on a
- * ledger below that, or on one with another secret: not on an old primary that came back, nor on a
- * copy that was put in the ledger's place.
+ * lower state, or on a ledger with another secret: not on an old primary that came back, nor on a
+ * copy in the ledger's place.
  */
 
 import { isKeptOutside, type Secrets } from '../ledger/grant-token.js'
@@ -40,7 +40,7 @@ export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs'])
   )
   let seen: State = { mark: 0, timeline: 0 }
 
-  /** Runs the work with a look at the ledger before it. */
+  /** Runs the work in a transaction that first checks whether this is the same ledger. */
   async function watch<T>(work: Work<T>, run: (work: Work<T>) => Promise<T>): Promise<T> {
     let least = seen
     let reached = seen

@@ -1,8 +1,8 @@
 /**
- * Collections and identities that are asked for the first time, and how many each database has. A
- * step is tried as if they were there, and only those that it changes are added, as far as the
- * quota allows: a claim that is refused leaves no name. They are added in transactions of their
- * own, so that a step holds no lock while it waits for another's new row.
+ * Adds collections and identities that are asked for the first time, and counts those of each
+ * database. A step is tried as if they were there. Only those that it changes are added, as far as
+ * the quota allows: a claim that is refused leaves no name. They are added in transactions of their
+ * own, so that a step holds no lock while it waits for a row that another step adds.
  */
 import { identityText, keyText } from '../ledger/collections.js'
 import {
@@ -32,7 +32,7 @@ type MissingName = { text: string } & (
 )
 export type Missing = readonly MissingName[]
 
-/** Those that may be added, if there is room, and that nobody has tried to add before. */
+/** Those that are not there, unless they were tried before: then there was no room for them. */
 export function missingFrom(rows: Rows, select: Selection, before: Missing): Missing {
   const { collections = [], identities = [], quota } = select
   if (!quota) return []

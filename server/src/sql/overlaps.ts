@@ -1,7 +1,8 @@
 /**
- * New grants, and those that they meet. A grant is added only where no other grant holds a number
- * that has to be free: the statement that adds it looks, and gives it no `high` then, which the
- * column refuses. So it costs no statement, and no answer that the commit would wait for.
+ * Adds new grants, each only where no other grant holds a number that has to be free. The statement
+ * that adds a grant looks for such another one. If there is one, it writes no `high`, and the
+ * column refuses the row. So the look costs no statement of its own, and the commit waits for no
+ * answer.
  */
 import type { CounterWentBack } from '../ledger/ledger-errors.js'
 import { MAX_NUMBER } from '../ledger/number-line.js'
@@ -64,7 +65,7 @@ export async function whyNotAdded(
   grants: readonly NewGrant[],
 ): Promise<CounterWentBack | undefined> {
   if (grants.length === 0) return undefined
-  const around = (await read(
+  const around = await read<Around>(
     statement(
       `SELECT ${nearest(dialect, 'id', CLEAR_TO)} AS "nearest",
          (SELECT g.id ${ofCollection(dialect)} ORDER BY g.serial DESC LIMIT 1) AS "newest",
@@ -72,7 +73,7 @@ export async function whyNotAdded(
        FROM ${givenRows(dialect, GRANTS, MORE)}`,
       ...dialect.given(grants),
     ),
-  )) as Around[]
+  )
   const ids = new Set(around.flatMap(({ nearest, newest }) => [nearest, newest]))
   const found = await read(
     statement(finding(dialect, GRANTS, ['id']), ...dialect.given([...ids].map((id) => ({ id })))),

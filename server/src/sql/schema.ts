@@ -39,7 +39,7 @@ export const metaTable = (schema: string): string =>
 /** The row that `/healthz` writes, to find out whether the ledger can be written to. */
 export const HEALTH_KEY = 'health'
 
-/** The identity of a ledger for others. */
+/** Others know a ledger by these. */
 export interface Identity {
   /** The secrets that sign its grant tokens. */
   secrets: Secrets
@@ -148,7 +148,7 @@ const FIND_TABLES = `SELECT name FROM ${SQLITE.schema}.sqlite_master
 
 /** @throws LedgerTablesChanged where the version of tables is lost */
 export function readVersion(run: Run): number | undefined {
-  const names = run(statement(FIND_TABLES)).map((row) => (row as { name: string }).name)
+  const names = run<{ name: string }>(statement(FIND_TABLES)).map(({ name }) => name)
   const stored = names.includes(META.name) ? readSetting(run, 'version') : undefined
   return versionIn(
     stored,
@@ -157,7 +157,7 @@ export function readVersion(run: Run): number | undefined {
 }
 
 const readSetting = (run: Run, key: string): string | undefined =>
-  (run(statement(READ_SETTING, key))[0] as { value: string } | undefined)?.value
+  run<{ value: string }>(statement(READ_SETTING, key))[0]?.value
 
 /**
  * Brings a ledger in SQLite up to date, in the caller's transaction.

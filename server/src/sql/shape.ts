@@ -1,7 +1,7 @@
 /**
- * The shape of a ledger's tables. Guarantees that no server starts on tables that lack a column, a
- * key or a check, that a crash empties, or where a trigger, a rule or a view may turn a statement
- * into another one.
+ * The shape of a ledger's tables. Guarantees that no server starts on other tables than it made: on
+ * those that lack a column, a key or a check, that a crash would empty, or whose trigger, rule or
+ * view may turn a statement into another one.
  */
 import { LedgerTablesChanged } from '../ledger/ledger-errors.js'
 import { META, partsOf, TABLES, type Table } from './tables.js'

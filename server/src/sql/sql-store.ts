@@ -1,10 +1,11 @@
-/** The ledger's rows in a database that speaks SQL: the store is written once for all of them. */
+/** The store of the ledger's rows, written once for all databases that speak SQL. */
 import { setImmediate } from 'node:timers'
 import type { IdentityKey } from '../ledger/ledger.js'
 import { LedgerUnavailable } from '../ledger/ledger-errors.js'
 import type { NewGrant } from '../ledger/overlap.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
 import type { CountsRow, GrantRow, SeriesRow } from '../ledger/rows.js'
+import { requireSound } from '../ledger/sound-changes.js'
 import { deviceStore } from './devices.js'
 import { type Loader, loader, saver, toCollection } from './load-and-save.js'
 import { type Setting, sameLedger, settingsOfDatabases, toDatabases } from './meta.js'
@@ -121,8 +122,8 @@ export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity):
   const load = loader(connection.dialect)
   const change = changer(connection, load)
   const underWay = new Set<Promise<unknown>>()
-  const readAll = async <Row>(text: string, ...parameters: unknown[]): Promise<Row[]> =>
-    (await read(statement(text, ...parameters))) as Row[]
+  const readAll = <Row>(text: string, ...parameters: unknown[]): Promise<Row[]> =>
+    read<Row>(statement(text, ...parameters))
 
   /** Until there is no row left. Requests that wait come first. */
   async function repeat(deletion: Statement): Promise<void> {
@@ -214,6 +215,8 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
           const answer =
             missing.length > 0 ? tried(transaction, rows, missing) : step(rows, answers)
           if (!('answer' in answer)) return { answer, writes: [] }
+          // guard: H20 a change that could let a number out twice is not saved
+          requireSound(rows, answer.changes)
           granted = answer.changes.newGrants ?? []
           return { answer, writes: save(rows, answer.changes) }
         },

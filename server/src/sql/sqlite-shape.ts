@@ -26,7 +26,7 @@ const TABLES_IN = `
   FROM main.sqlite_master m WHERE m.type IN ('table', 'view') AND lower(m.name) IN (${NAMES})`
 
 export const tablesIn = (run: Run): FoundTable[] =>
-  (run(statement(TABLES_IN)) as Row[]).map(({ name, kind, sql, triggers, parts }) => ({
+  run<Row>(statement(TABLES_IN)).map(({ name, kind, sql, triggers, parts }) => ({
     name,
     oddities: [
       ...(kind === 'view' ? ['is a view: drop it, and put the table in its place'] : []),

@@ -1,13 +1,12 @@
 /**
- * The port of a database that speaks SQL, and the statements that find and write the rows of a
- * table, which are made of its description. For another database, write a `SqlConnection` with its
- * `Dialect`.
+ * The port of a database that speaks SQL; and the statements that find and write rows, each made of
+ * the description of a table. For another database, write a `SqlConnection` with its `Dialect`.
  */
 import type { CounterAnswers, CounterAsk } from '../ledger/counter-port.js'
 import type { Connections } from '../ledger/ledger.js'
 import { type Column, columnsOf, fieldsOf, type Naming, nameIn, type Table } from './tables.js'
 
-/** A statement, whose parameters are `$1`, `$2` and so on, in the order of their first use. */
+/** A statement with parameters, which are `$1`, `$2` and so on in the order of their first use. */
 export interface Statement {
   text: string
   parameters: readonly unknown[]
@@ -55,7 +54,7 @@ export interface SqlConnection {
   /** On disk before it resolves. Rejected with `LedgerUnavailable`, nobody knows if it happened. */
   transaction<T>(work: Work<T>): Promise<T>
   /** One statement that writes nothing. */
-  read(statement: Statement): Promise<unknown[]>
+  read<Row>(statement: Statement): Promise<Row[]>
   connections?(): Connections
   /** Runs the work, writes something, and waits for no other writer. */
   ping(work: Work<void>): Promise<void>
@@ -84,12 +83,15 @@ export const SQLITE: Dialect = {
 }
 
 /** Runs a statement to its end, and returns its rows. */
-export type Run = (statement: Statement) => unknown[]
+export type Run = <Row>(statement: Statement) => Row[]
 
 /** The work of a synchronous driver, in the caller's transaction. */
 export function runWork<T>(run: Run, { begins, reads, step }: Work<T>): T {
   begins?.()
-  const { answer, writes } = step(reads.map(run), new Map())
+  const { answer, writes } = step(
+    reads.map((each) => run(each)),
+    new Map(),
+  )
   for (const each of writes) run(each)
   return answer
 }

@@ -149,11 +149,12 @@ function requireWhole(db: Sqlite, file: string): void {
 
 /** In the header of the file, where each process finds it without SQLite. */
 function countStart(db: Sqlite): void {
-  const [{ starts, ledger }] = reader<{ starts: number; ledger: number }>(
+  const [state] = reader<{ starts: number; ledger: number }>(
     db,
     `SELECT user_version AS "starts", application_id AS "ledger"
       FROM pragma_user_version, pragma_application_id`,
-  )() as [{ starts: number; ledger: number }]
+  )()
+  const { starts, ledger } = state!
   db.exec(`PRAGMA user_version = ${starts + 1}`)
   if (ledger === 0) db.exec(`PRAGMA application_id = ${randomInt(1, 2 ** 31)}`)
 }

@@ -15,6 +15,7 @@ import { KINDS, STORAGE } from './words.js'
 /** Milliseconds from a change to its drawing, so that a burst of ids is drawn a few times only. */
 const DRAW_MS = 150
 const NO_LEASE = 'holds no lease'
+const NO_HILO = 'hilo-inspector: `hilo` has to be what createHilo returned.'
 
 /**
  * A server has no elements: there the import does nothing, and the class cannot be used.
@@ -142,6 +143,7 @@ export class HiloInspector extends Base {
 
   set hilo(hilo: Hilo | undefined) {
     if (hilo === this.#hilo) return
+    if (hilo && typeof hilo.watch !== 'function') throw new TypeError(NO_HILO)
     this.#unwatch()
     this.#hilo = hilo
     for (const name of this.#panels.keys()) this.#drop(name)

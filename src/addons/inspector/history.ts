@@ -76,19 +76,19 @@ export const seriesOf = ({ prefix, serverTag }: Pick<Numbers, 'prefix' | 'server
 const isSameSeries = (a: Numbers, b: Numbers): boolean => seriesOf(a) === seriesOf(b)
 
 function without(past: readonly Piece[], taken: readonly Numbers[]): Piece[] {
-  return taken.reduce<readonly Piece[]>(
-    (left, { from, to, ...series }) =>
+  return taken.reduce<Piece[]>(
+    (left, other) =>
       left.flatMap((piece) => {
-        if (piece.to < from || piece.from > to || !isSameSeries(piece, { from, to, ...series }))
+        if (piece.to < other.from || piece.from > other.to || !isSameSeries(piece, other))
           return piece
         const parts = [
-          { ...piece, to: from - 1 },
-          { ...piece, from: to + 1 },
+          { ...piece, to: other.from - 1 },
+          { ...piece, from: other.to + 1 },
         ]
         return parts.filter((part) => part.from <= part.to)
       }),
-    past,
-  ) as Piece[]
+    [...past],
+  )
 }
 
 /**

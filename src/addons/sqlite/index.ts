@@ -4,7 +4,7 @@
  * which keeps other processes out from its read to its write, and which is on the disk
  * (`journal_mode = WAL`, `synchronous = FULL`) before anybody acts on it.
  */
-import { brief } from '../../core/brief.js'
+import { brief, shown } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import { losesCommits } from '../../core/sqlite-version.js'
 import { idOf, isNote } from '../../device/page-notes.js'
@@ -158,8 +158,8 @@ class SqliteStore implements DeviceStore {
     const [mode] = yield this.#run('PRAGMA journal_mode')
     if (firstColumn(mode) !== 'wal')
       throw storageFailed(
-        'it cannot use its write-ahead log here, without which a power cut can undo a commit. ' +
-          'Open a file (not :memory:), on a local disk',
+        'it cannot use its write-ahead log, without which a power cut can undo a commit. ' +
+          'Open a local file (not :memory:)',
       )
     const [version] = yield this.#run('SELECT sqlite_version()')
     warnOf(String(firstColumn(version)))
@@ -235,10 +235,10 @@ class SqliteStore implements DeviceStore {
     try {
       const rows = this.#driver(sql, parameters)
       return rows instanceof Promise
-        ? rows.catch((error: unknown) => {
+        ? rows.then(rowsOf).catch((error: unknown) => {
             throw storageFailed(messageOf(error), error)
           })
-        : rows
+        : rowsOf(rows)
     } catch (error) {
       throw storageFailed(messageOf(error), error)
     }
@@ -276,6 +276,12 @@ function warnOf(version: string): void {
     )
 }
 
+/** The app's own function has no type at run time. */
+function rowsOf(rows: readonly SqliteRow[]): readonly SqliteRow[] {
+  if (Array.isArray(rows)) return rows
+  throw new TypeError(`\`database\` made ${shown(rows)} in place of an array of rows`)
+}
+
 const keyOf = (key: StoreKey): string => JSON.stringify(key)
 
 const firstColumn = (row: SqliteRow | undefined): unknown => row && Object.values(row)[0]
@@ -303,7 +309,7 @@ const messageOf = (error: unknown): string =>
 const storageFailed = (what: string, cause?: unknown): HiloError =>
   new HiloError(
     'storage-failed',
-    `SQLite failed: ${brief(what, 24)}. No id was handed out. Nothing was lost: mend it and try ` +
+    `SQLite failed: ${brief(what, 23)}. No id was handed out. Nothing was lost: mend it and try ` +
       'again.',
     { cause, ...(what.includes('is locked') && { retryAfter: RETRY_AFTER_MS }) },
   )

@@ -1,10 +1,10 @@
 /**
- * A page of one collection: the leases that it issues from, the offers that it may give back, and
- * the leases that it gave up without a confirmation so far. Each function is one event, synchronous
- * and free of I/O. It changes the page in place: of two copies, each would issue the same numbers.
- * Guarantees that a page issues nothing that it has parked, sent or lost to a fork (H6), that it
- * sends an offer once (H8), and that a failed exchange forgets nothing: a lease that was given up
- * goes into every exchange until one is answered. To send it twice is safe.
+ * A page of one collection: its leases, its offers, and the leases that it gave up and that no
+ * answer has confirmed yet. Each function is one event, synchronous and free of I/O. It changes the
+ * page in place: of two copies, each would issue the same numbers. Guarantees that a page issues
+ * nothing that it has parked, sent or lost to a fork (H6), that it sends an offer once (H8), and
+ * that a failed exchange forgets nothing: each one says what was given up, until one is answered.
+ * To send it twice is safe.
  */
 import { insertAll, isReturnable, type Range } from '../../core/range.js'
 import { idOf } from '../page-notes.js'
@@ -67,12 +67,11 @@ export function ask(
   // guard: H8 a page does not send what it takes back
   page.offers = []
   page.awaited.set(wish.id, { exchange: wish.id, takeBack })
-  const entries = [...page.unconfirmed.values()]
   return {
     page: page.id,
     ...wish,
-    notes: entries.filter((entry) => !isCut(entry)) as Note[],
-    cuts: entries.filter(isCut),
+    notes: notesIn(page),
+    cuts: [...page.unconfirmed.values()].filter(isCut),
     takeBack,
   }
 }
@@ -232,7 +231,7 @@ export function exit(
  * @returns everything as notes, to leave for the next page
  */
 export function notesToLeave(page: Page): Note[] {
-  const notes = [...page.unconfirmed.values()].filter((entry) => !isCut(entry)) as Note[]
+  const notes = notesIn(page)
   for (const note of notes) page.copies?.add(idOf(note))
   return notes
 }
@@ -247,6 +246,8 @@ function put({ unconfirmed }: Page, entries: readonly (Note | Cut)[]): void {
   for (const entry of entries) unconfirmed.set(idOf(entry), entry)
 }
 
+const notesIn = ({ unconfirmed }: Page): Note[] =>
+  [...unconfirmed.values()].flatMap((entry) => (isCut(entry) ? [] : entry))
 const noteOf = ({ lease, next }: LeaseLeft) => ({ lease: lease.id, next })
 const idOfOffer = ({ id }: Offer): string => id
 const isCut = (entry: Note | Cut): entry is Cut => 'to' in entry

@@ -181,7 +181,7 @@ inEachStore(() => {
       'next',
       (of, options) => of.next(options),
       { key: 'b', timeout: 5 },
-      'There are key, date, by, signal',
+      'Known: key, date, by, signal',
     ],
     ['next', (of, options) => of.next(options), AbortSignal.abort(), 'a plain object'],
     ['record', (of, options) => of.record(options), { key: 'b', kindd: 'x' }, '`kind`'],

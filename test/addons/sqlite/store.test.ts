@@ -9,6 +9,7 @@ import {
   sqliteStore,
 } from '../../../src/addons/sqlite/index.js'
 import { count, KEY, peek, runStoreContract } from '../../store/contract.js'
+import { errorOf } from '../../support/shop.js'
 import { DRIVERS, type OpenDatabase } from './drivers.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'hilo-sqlite-'))
@@ -121,7 +122,7 @@ describe('sqliteStore', () => {
 
   test('refuses a database in memory, which no power cut would leave anything of', async () => {
     const store = sqliteStore({ database: open(':memory:') })
-    await expect(store.update(KEY, count)).rejects.toThrow(/Open a file \(not :memory:\)/)
+    await expect(store.update(KEY, count)).rejects.toThrow(/Open a local file \(not :memory:\)/)
   })
 
   test('refuses a connection that ignores synchronous = FULL', async () => {
@@ -242,6 +243,21 @@ describe('sqliteStore', () => {
     const settled = () =>
       store.update(KEY, (stored, notes) => ({ ...count(stored), result: notes }))
     expect([await settled(), await settled(), await settled()]).toEqual([[first], [second], []])
+  })
+
+  test.each([
+    ['at once', () => undefined],
+    ['later', async () => undefined],
+  ])('says that the function of the app makes no rows, %s', async (_, database) => {
+    await expect(sqliteStore({ database: database as never }).read(KEY)).rejects.toThrow(
+      '`database` made undefined in place of an array of rows',
+    )
+  })
+
+  test('shows at most forty words of a failure', async () => {
+    const database = () => Promise.reject(new Error('word '.repeat(99)))
+    const { message } = await errorOf(sqliteStore({ database }).read(KEY))
+    expect(message.split(' ').length).toBe(40)
   })
 
   test('a note that cannot be written is let go without a word', () => {

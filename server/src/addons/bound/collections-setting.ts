@@ -8,12 +8,8 @@ import { type BoundCollection, bindingKey, HOOK } from '../../ledger/collections
 import type { CollectionKey } from '../../ledger/ledger.js'
 import { byName, databaseName, inWords } from '../../ledger/option-checks.js'
 import { counterHooks, type Hook } from './hook/hook-options.js'
-import {
-  type Binding,
-  type CounterOptions,
-  counterSettings,
-  toBinding,
-} from './orm/counter-options.js'
+import { type Binding, toBinding } from './orm/counter-binding.js'
+import { type CounterOptions, counterSettings } from './orm/counter-options.js'
 import { descriptionOf } from './orm/counter-statements.js'
 import {
   type Raven,

@@ -25,7 +25,7 @@ export function storedBudgets(run: Run): StoredBudgets {
   return {
     read: () =>
       new Map(
-        (run(statement(READ)) as Setting[]).map(({ key, value }) => [
+        run<Setting>(statement(READ)).map(({ key, value }) => [
           key.slice(KEY.length),
           JSON.parse(value),
         ]),

@@ -7,13 +7,20 @@ import type { RowStore } from '../../ledger/row-store.js'
 import { type Opening, upgradeSqlite, writeHealth } from '../../sql/schema.js'
 import { refuseLacking } from '../../sql/shape.js'
 import { sqlStore } from '../../sql/sql-store.js'
-import { type Run, runWork, SQLITE, type SqlConnection } from '../../sql/statements.js'
+import {
+  type Run,
+  runWork,
+  SQLITE,
+  type SqlConnection,
+  type Statement,
+} from '../../sql/statements.js'
 import type { ObjectStorage } from './cloudflare.js'
 import type { StoredBudgets } from './kept-budgets.js'
 
 export const runnerIn =
   ({ sql }: ObjectStorage): Run =>
-  ({ text, parameters }) => [...sql.exec(text, ...parameters)]
+  <Row>({ text, parameters }: Statement) =>
+    [...sql.exec(text, ...parameters)] as Row[]
 
 /** @param budgets are written with each commit */
 export function openDurableStore(

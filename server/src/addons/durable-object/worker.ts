@@ -7,6 +7,7 @@ import { createHandler, type Handler } from '../../http/handler.js'
 import { answer } from '../../http/messages.js'
 import { databaseIn, routeOf } from '../../http/paths.js'
 import {
+  badRequest,
   databaseMissing,
   pathOf,
   RETRY_SECONDS,
@@ -111,7 +112,7 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
 
   return async (request) => {
     try {
-      return await route(request)
+      return await route(readOnce(request))
     } catch (error) {
       const refusal = error instanceof Refusal ? error : unanswered()
       if (refusal !== error) log.error({ err: error }, 'A database did not answer.')
@@ -121,6 +122,18 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
       })
     }
   }
+}
+
+/**
+ * workerd passes on an address as it came. Read, `/databases/a/../b` is one of `b`: what finds the
+ * object has to see that, as the object does.
+ */
+function readOnce(request: Request): Request {
+  if (!URL.canParse(request.url))
+    throw badRequest(`This request names no address: ${request.url}. Nothing was done.`)
+  const { href } = new URL(request.url)
+  // guard: H31 a database is asked in its own object
+  return href === request.url ? request : new Request(href, request)
 }
 
 /** The platform drops the object's answer where its commit fails: its outcome is unknown. */

@@ -9,7 +9,7 @@ import { LedgerUnavailable } from '../../ledger/ledger-errors.js'
 import type { RowStore } from '../../ledger/row-store.js'
 import { HEALTH_KEY, type Opening } from '../../sql/schema.js'
 import { sqlStore } from '../../sql/sql-store.js'
-import type { Dialect, SqlConnection, Work } from '../../sql/statements.js'
+import type { Dialect, SqlConnection, Statement, Work } from '../../sql/statements.js'
 import type { Naming } from '../../sql/tables.js'
 import { openPool, type PostgresPool, SHORT_LOCK_TIMEOUT, type Write } from './pool.js'
 import { placeOf } from './postgres-address.js'
@@ -114,7 +114,8 @@ export function connectionTo(
           work.hasShortLockTimeout ? SHORT_LOCK_TIMEOUT : undefined,
         )
         .catch(failed),
-    read: ({ text, parameters }) => pool.query<unknown>(text, [...parameters]).catch(failed),
+    read: <Row>({ text, parameters }: Statement) =>
+      pool.query<Row>(text, [...parameters]).catch(failed),
     connections: () => pool.connections(),
     ping: (work) =>
       pool

@@ -82,7 +82,10 @@ async function findNewest(
   const { version, tables, meta } = await readState(query, schemas.ledger)
   if (version === undefined || isOlder(version, opening.schema)) return undefined
   refuseChanged(tables)
-  return { ...identityIn(version, meta, opening), schemas }
+  const identity = identityIn(version, meta, opening)
+  // guard: H22 a ledger knows of a secret outside of it before a server signs with it
+  if (identity.secrets.kept !== meta.get('secret')) return undefined
+  return { ...identity, schemas }
 }
 
 const identityIn = (

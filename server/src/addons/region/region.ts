@@ -7,7 +7,6 @@
 import { randomUUID } from 'node:crypto'
 import type { OwnerCallbacks, Target } from '../../../../src/device/contract.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
-import { type DeviceState, emptyState } from '../../../../src/device/state.js'
 import type { Source } from '../../../../src/source/source.js'
 import { createOwner } from '../../../../src/worker/owner.js'
 import type { World } from '../../../../src/worker/world.js'
@@ -25,7 +24,7 @@ import { MAX_NUMBER } from '../../ledger/number-line.js'
 import { claimWithAuthority, upstreamFailure } from '../upstream/authority.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './region-options.js'
-import { rootNames } from './root-names.js'
+import { heldState, rootNames } from './root-names.js'
 import { type RootSource, rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 
@@ -136,8 +135,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
 
 /** This region is a copy: the ledger goes on above all that the device holds. */
 async function dropHeld(ledger: Ledger, devices: DeviceStore, key: CollectionKey): Promise<void> {
-  const { stored } = await devices.read(keyOf(key))
-  const { ranges, leases, offers, issued } = (stored ?? emptyState()) as DeviceState
+  const { ranges, leases, offers, issued } = await heldState(devices, keyOf(key))
   const held = [...ranges, ...[...leases, ...offers].map(({ range }) => range)]
   const { max } = await ledger.read(key)
   // guard: H13 of what a copied region has just taken it grants nothing
@@ -222,8 +220,7 @@ async function checkNotOwn(
   key: CollectionKey,
   claims: readonly ClaimRequest[],
 ): Promise<void> {
-  const sent = (await devices.read(keyOf(key))).stored as DeviceState | undefined
-  const ownId = sent?.claim?.id
+  const ownId = (await heldState(devices, keyOf(key))).claim?.id
   // Claims of RavenDB's clients have no id.
   if (ownId !== undefined && claims.some(({ id }) => id === ownId))
     throw new CounterUnusable(

@@ -18,6 +18,12 @@ import type {
 import { CounterUnusable, HeldOfAnother } from '../../ledger/ledger-errors.js'
 import { otherLedger } from '../../ledger/name.js'
 
+/** The stored state of a collection of the region's device. */
+export async function heldState(devices: DeviceStore, key: StoreKey): Promise<DeviceState> {
+  const { stored } = await devices.read(key)
+  return (stored ?? emptyState()) as DeviceState
+}
+
 /** @param isNameless the root is no ledger: there is nothing to read before each claim */
 export function rootNames(
   devices: DeviceStore,
@@ -31,10 +37,9 @@ export function rootNames(
   /** Reads the name, until there is one: it does not change while the region grants. */
   async function learn(key: CollectionKey): Promise<void> {
     if (isNameless || known.has(keyText(key))) return
-    const { stored } = await devices.read(keyOf(key))
-    const state = (stored ?? emptyState()) as DeviceState
-    if (state.ledgers) known.set(keyText(key), state.ledgers)
-    if (state.stopped) stopped.add(keyText(key))
+    const { ledgers, stopped: stop } = await heldState(devices, keyOf(key))
+    if (ledgers) known.set(keyText(key), ledgers)
+    if (stop) stopped.add(keyText(key))
   }
 
   /** The region's device, as it names itself. */

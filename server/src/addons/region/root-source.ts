@@ -14,6 +14,7 @@ import type { Source } from '../../../../src/source/source.js'
 import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
 import { upstreamFailure } from '../upstream/authority.js'
 import type { Root } from './region-options.js'
+import { heldState } from './root-names.js'
 
 /** The limit of one request to the root. Claims of devices wait as long. */
 const TIMEOUT_MS = 5_000
@@ -57,9 +58,8 @@ export function rootSource({ url, token }: Root, region: Region): RootSource {
 
   /** Undefined: another of the region's servers has taken the answer over already. */
   async function pending(target: Target, claim: DeviceClaim): Promise<DeviceState | undefined> {
-    const { stored } = await region.devices.read(region.keyOf(target))
-    const state = stored as DeviceState | undefined
-    return state?.claim?.id === claim.id ? state : undefined
+    const state = await heldState(region.devices, region.keyOf(target))
+    return state.claim?.id === claim.id ? state : undefined
   }
 
   async function check(target: Target, claim: DeviceClaim, grant: GrantedRange): Promise<void> {

@@ -26,6 +26,7 @@ import { hear } from '../../../../src/device/which-ledger.js'
 import type { Source } from '../../../../src/source/source.js'
 import type { CollectionKey, UpstreamRange } from '../../ledger/ledger.js'
 import { UpstreamUnavailable } from '../../ledger/ledger-errors.js'
+import { turns } from '../../ledger/turns.js'
 import { Pacer, upstreamFailure } from '../upstream/authority.js'
 
 /** The pause after an answer that cannot be used. */
@@ -56,7 +57,7 @@ export class Supply {
   #failedAt = Number.POSITIVE_INFINITY
   #exchanges = 0
   /** One after the other, so that no call takes numbers that another one has just claimed. */
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #inTurn = turns()
   /** Holds nothing between two calls: its leases go to the ledger at once. */
   readonly #page: Page
   readonly #pacer = new Pacer()
@@ -98,9 +99,7 @@ export class Supply {
    * @throws CounterUnusable when there are none, and the root's answer cannot be used
    */
   take(count: number, max: number): Promise<UpstreamRange[]> {
-    const turn = this.#turn.then(() => this.#take(count, max))
-    this.#turn = turn.catch(() => {})
-    return turn
+    return this.#inTurn('', () => this.#take(count, max))
   }
 
   async #take(count: number, max: number): Promise<UpstreamRange[]> {

@@ -1,5 +1,7 @@
 /** The server as a Worker with an object per database, in the real workerd. */
+import { once } from 'node:events'
 import { cpSync, readdirSync, rmSync } from 'node:fs'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { seed, sizeOf } from '../../../../test/support/sizes.js'
 import { overlaps, seededRandom, startDevices, TAGS } from '../../devices.js'
@@ -30,6 +32,14 @@ async function start(options?: WorkerdOptions) {
 const claim = (url: string, database = 'Shop', query = 'tag=orders', headers = {}) =>
   fetch(`${url}/databases/${database}/hilo/next?${query}`, { headers })
 
+/** Sends a path as it is. `fetch` would read it first. */
+async function sent(url: string, path: string, method = 'GET', host = new URL(url).host) {
+  const { hostname, port } = new URL(url)
+  const asked = httpRequest({ hostname, port, method, path, headers: { host } }).end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  return { status: answer.statusCode, text: Buffer.concat(await answer.toArray()).toString() }
+}
+
 /** Files of objects. workerd has one more of its own. */
 const objectsIn = ({ disk }: Workerd): string[] =>
   readdirSync(disk, { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -52,6 +62,28 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect((await fetch(`${url}/topology?name=Shop`)).status).toBe(200)
     expect((await fetch(`${url}/metrics`)).status).toBe(400)
     expect(objectsIn(workerd)).toHaveLength(2)
+  })
+
+  test('an address with dots leads to the object of the database that it is read as', async () => {
+    const { url } = await start({ options: { databases: ['Shop', 'Depot'] } })
+    const lowAt = async (path: string) => JSON.parse((await sent(url, path)).text).Low
+    expect(await lowAt('/databases/Depot/hilo/next?tag=orders')).toBe(1)
+    expect(await lowAt('/databases/Shop/../Depot/hilo/next?tag=orders')).toBe(33)
+    expect(await lowAt('/databases/Shop/%2E%2e/Depot/hilo/next?tag=orders')).toBe(65)
+    expect(await lowAt('/databases/Shop/hilo/next?tag=orders')).toBe(1)
+  })
+
+  test('a request without an address is refused, and is no failure', async () => {
+    const { url, output } = await start()
+    const answers = [
+      await sent(url, '*', 'OPTIONS'),
+      await sent(url, '/databases/Shop/hilo/next?tag=orders', 'GET', 'one.test, two.test'),
+    ]
+    for (const { status, text } of answers) {
+      expect(status).toBe(400)
+      expect(JSON.parse(text).Message).toContain('names no address')
+    }
+    expect(output()).not.toContain('A database did not answer')
   })
 
   test('/healthz names the ledger of each database, and others that devices hold', async () => {

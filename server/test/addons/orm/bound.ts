@@ -1,9 +1,9 @@
 /** Bindings for tests. */
+
+import { type Binding, toBinding } from '../../../src/addons/bound/orm/counter-binding.js'
 import {
-  type Binding,
   type CounterOptions,
   counterSettings,
-  toBinding,
 } from '../../../src/addons/bound/orm/counter-options.js'
 
 export function bindingOf(

@@ -6,7 +6,7 @@
 import pg from 'pg'
 import { afterEach, expect, test } from 'vitest'
 import { sizeOf } from '../../../../test/support/sizes.js'
-import { isSequence } from '../../../src/addons/bound/orm/counter-options.js'
+import { isSequence } from '../../../src/addons/bound/orm/counter-binding.js'
 import { adopt } from '../../../src/cli/counters.js'
 import { CounterUnusable, type Ledger, LedgerUnavailable, openLedger } from '../../../src/index.js'
 import type { Grant } from '../../../src/ledger/ledger.js'

@@ -5,11 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { idsOf } from '../../../src/addons/bound/orm/blocks.js'
-import {
-  type Binding,
-  type CounterOptions,
-  isSequence,
-} from '../../../src/addons/bound/orm/counter-options.js'
+import { type Binding, isSequence } from '../../../src/addons/bound/orm/counter-binding.js'
+import type { CounterOptions } from '../../../src/addons/bound/orm/counter-options.js'
 import { bindingOf } from './bound.js'
 
 interface Vector {

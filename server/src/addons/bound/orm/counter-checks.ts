@@ -7,7 +7,7 @@
 import type { Query } from '../../../ledger/counter-port.js'
 import { CounterUnusable } from '../../../ledger/ledger-errors.js'
 import { type Blocks, firstOf, idsOf } from './blocks.js'
-import { type Counter, type IdColumn, isSequence, type Relation } from './counter-options.js'
+import { type Counter, type IdColumn, isSequence, type Relation } from './counter-binding.js'
 import { adoptCommand, isWhole, nameOf, nextValue } from './counter-statements.js'
 import { columnProblems } from './id-columns.js'
 import { sequenceProblems } from './sequence-checks.js'

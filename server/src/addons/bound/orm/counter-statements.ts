@@ -12,7 +12,7 @@ import {
   type Relation,
   type SequenceLocation,
   type TableLocation,
-} from './counter-options.js'
+} from './counter-binding.js'
 import { literal, quoted } from './sql-text.js'
 
 /**

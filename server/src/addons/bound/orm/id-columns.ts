@@ -4,7 +4,7 @@
  * contradict a wrong binding.
  */
 import type { Query } from '../../../ledger/counter-port.js'
-import type { Counter, IdColumn, Relation } from './counter-options.js'
+import type { Counter, IdColumn, Relation } from './counter-binding.js'
 import { wrongText } from './sequence-checks.js'
 import { quoted } from './sql-text.js'
 import { nameOfColumn } from './used-ids.js'

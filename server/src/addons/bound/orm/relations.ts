@@ -11,7 +11,7 @@ import {
   type IdColumn,
   isSequence,
   type Relation,
-} from './counter-options.js'
+} from './counter-binding.js'
 
 /** Not among temporary tables, which are others in each session. */
 // guard: H31 a counter is named with its schema

@@ -1,7 +1,7 @@
 /** Compares a sequence with the configuration of its collection, and reports each fault. */
 import type { Query } from '../../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
-import type { Counter, Relation, SequenceLocation } from './counter-options.js'
+import type { Counter, Relation, SequenceLocation } from './counter-binding.js'
 import { adoptCommand } from './counter-statements.js'
 import { quoted } from './sql-text.js'
 import { STRATEGIES } from './strategies.js'

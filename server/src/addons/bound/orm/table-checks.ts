@@ -4,7 +4,7 @@
  */
 import type { Query } from '../../../ledger/counter-port.js'
 import { lastValue } from './blocks.js'
-import type { Counter, Relation, TableLocation } from './counter-options.js'
+import type { Counter, Relation, TableLocation } from './counter-binding.js'
 import { adoptCommand, conditionOf, isWhole, nameOf } from './counter-statements.js'
 import { DIGITS, endOf, WHOLE_NUMBERS } from './id-columns.js'
 import { wrongText } from './sequence-checks.js'

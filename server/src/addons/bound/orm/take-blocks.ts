@@ -16,7 +16,7 @@ import {
   type Relation,
   type SequenceLocation,
   type TableLocation,
-} from './counter-options.js'
+} from './counter-binding.js'
 import {
   adoptCommand,
   moveRow,

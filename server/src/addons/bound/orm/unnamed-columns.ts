@@ -3,7 +3,7 @@
  * several tables, or of another one than the configured, is not taken for that of one table only.
  */
 import type { Query } from '../../../ledger/counter-port.js'
-import { type Counter, isSequence } from './counter-options.js'
+import { type Counter, isSequence } from './counter-binding.js'
 import { nameOf } from './counter-statements.js'
 import { nameOfColumn } from './used-ids.js'
 

@@ -3,7 +3,7 @@
  * column is read per range, by the column's index, however many rows there are.
  */
 import type { Query } from '../../../ledger/counter-port.js'
-import type { IdColumn, Relation } from './counter-options.js'
+import type { IdColumn, Relation } from './counter-binding.js'
 import { literal, quoted } from './sql-text.js'
 
 /** A range, and an id in it that is in use. */

@@ -1,0 +1,80 @@
+/** Rows of the ledger about a bound collection: how far it has gone, its stock and its binding. */
+import { BINDING_PREFIX, bindingKey } from '../../../ledger/collections.js'
+import type { Query } from '../../../ledger/counter-port.js'
+import type { CollectionKey } from '../../../ledger/ledger.js'
+import { above } from '../../../ledger/number-line.js'
+import { putSetting } from '../../../sql/meta.js'
+import { readSpans, writeSpans } from '../../../sql/tables.js'
+import type { Bound } from '../collections-setting.js'
+
+/**
+ * Numbers of the collection up to here may be in use.
+ * @param ledger its schema; undefined: there is none
+ */
+export async function highWaterOf(
+  query: Query,
+  ledger: string | undefined,
+  { database, collection }: CollectionKey,
+): Promise<number> {
+  if (ledger === undefined) return 0
+  const [row] = await query<{ highWater: number }>(
+    `SELECT high_water AS "highWater" FROM ${ledger}.hilo_collections
+     WHERE database = $1 AND collection = $2`,
+    [database.toLowerCase(), collection.toLowerCase()],
+  )
+  return row?.highWater ?? 0
+}
+
+/**
+ * Nothing up to `id` is granted any more: rows with such ids may have come from another counter.
+ * Such numbers in stock are a gap.
+ */
+export async function forgetStock(
+  query: Query,
+  ledger: string,
+  { database, collection }: CollectionKey,
+  id: bigint,
+): Promise<void> {
+  const key = [database.toLowerCase(), collection.toLowerCase()]
+  const [row] = await query<{ free: string; fresh: string }>(
+    `SELECT free, fresh FROM ${ledger}.hilo_collections
+     WHERE database = $1 AND collection = $2 FOR UPDATE`,
+    key,
+  )
+  if (!row) return
+  // guard: H20 what the table’s own counter made is granted to nobody
+  const rest = (spans: string) => writeSpans(above(Number(id), readSpans(spans)))
+  await query(
+    `UPDATE ${ledger}.hilo_collections SET free = $3, fresh = $4, version = version + 1,
+       max = greatest(max, $5), high_water = greatest(high_water, $5), floor = greatest(floor, $5)
+     WHERE database = $1 AND collection = $2`,
+    [...key, rest(row.free), rest(row.fresh), id],
+  )
+}
+
+/** By `bindingKey`. None where there is no ledger yet. */
+export async function rememberedBindings(
+  query: Query,
+  ledger: string | undefined,
+): Promise<Map<string, string>> {
+  if (ledger === undefined) return new Map()
+  const rows = await query<{ key: string; value: string }>(
+    `SELECT key, value FROM ${ledger}.hilo_meta WHERE pg_catalog.starts_with(key, $1)`,
+    [BINDING_PREFIX],
+  )
+  return new Map(rows.map(({ key, value }) => [key.slice(BINDING_PREFIX.length), value]))
+}
+
+/** Does the ledger remember another binding of the collection? */
+export async function isRememberedOtherwise(
+  query: Query,
+  ledger: string,
+  bound: Bound,
+): Promise<boolean> {
+  const before = (await rememberedBindings(query, ledger)).get(bindingKey(bound))
+  return before !== undefined && before !== bound.description
+}
+
+export async function rememberBinding(query: Query, ledger: string, bound: Bound): Promise<void> {
+  await query(putSetting(ledger), [BINDING_PREFIX + bindingKey(bound), bound.description])
+}
