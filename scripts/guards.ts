@@ -785,6 +785,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 two numbers have two texts', 'addons/consecutive/strangers'),
   guard('H28 a key has one content', 'addons/consecutive/register'),
+  guard('H40 a key has one kind', 'addons/consecutive/register'),
   guard('H40 a period that was closed gets no number', 'addons/consecutive/periods'),
   guard(
     'H40 what another device has closed stays closed when this one goes on with the series',
@@ -873,7 +874,27 @@ export const GUARDS: Guard[] = [
     'server/ledger/rules',
     'changes: { series: [changed] }',
   ),
+  guard(
+    'H28 a hand-over ends tokens that a restored ledger has forgotten',
+    'addons/consecutive/hand-over',
+    'const tokenVersion = grant.tokenVersion + 1',
+  ),
+  guard(
+    'H28 what a restored ledger has forgotten is told, or stated, before a series goes on',
+    'server/ledger/rules',
+  ),
+  guard(
+    'H28 a device that knows more than a restored ledger has yet to tell it',
+    'server/ledger/rules',
+    'toldAfter: restores',
+  ),
+  guard(
+    'H28 what a restored server had forgotten at a hand-over is in doubt',
+    'addons/consecutive/hand-over',
+    "'again' in answer",
+  ),
   guard('H28 a hand-over begins above all that was heard', 'server/ledger/rules'),
+  guard('H28 a hand-over begins above numbers in doubt', 'server/ledger/rules'),
   guard(
     'H28 a hand-over is of a period that is known, or that a person calls new',
     'server/ledger/rules',

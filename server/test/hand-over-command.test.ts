@@ -25,6 +25,11 @@ describe('series --hand-over', () => {
     return {
       handOver: (...args: string[]) => run('--hand-over', 'T3', ...WHY, '--last', '131', ...args),
       list: async () => (await run()).stdout,
+      restore: async () => {
+        const restored = await openLedger({ dataDir: data })
+        await restored.raiseFloors({ database: 'Shop', by: 1 })
+        await restored.close()
+      },
     }
   }
 
@@ -117,6 +122,40 @@ describe('series --hand-over', () => {
     ]
     expect((await (await lostTill(36, later)).handOver('--period', '101-131')).stderr).toMatch(
       /^Series T3 .*\nThe next document is T3-000206\.\nYou say .* up to 131\.\nThe app may .*\n/,
+    )
+  })
+
+  test('after a restore, of a till that is lost, each period has to be said', async () => {
+    const { handOver, restore } = await lostTill(1025, [
+      { period: '2025', first: 1, last: 901 },
+      { period: '2026', first: 1, last: 124 },
+    ])
+    await restore()
+    const untold = 'The database was restored, and since then the device of series T3 has not told '
+    const refused: [string[], string][] = [
+      [['--period', '2026'], 'also of these: 2025. Say --other "2025=124".'],
+      [['--new-period', '2027', '--no-other'], 'of these: 2025, 2026. Say --other "2026=124".'],
+    ]
+    for (const [args, message] of refused) {
+      const { code, stderr } = await handOver(...args)
+      expect([code, stderr]).toEqual([1, expect.stringContaining(untold)])
+      expect(stderr).toContain(message)
+    }
+    const others = ['--other', '2025=902', '--other', '2026=124']
+    expect((await handOver('--new-period', '2027', ...others)).stderr).toContain(
+      'The next document of 2027 is T3-2027-000132.\nYou say that number 131 of 2027 is the last ' +
+        'one made. The server has heard of no number of 2027.\nIn other periods it goes on with ' +
+        'T3-2025-000903, T3-2026-000125.\n',
+    )
+    for (const other of ['2025', '=5', '2025=0', '2025=x'])
+      expect(await handOver('--period', '2026', '--other', other)).toMatchObject({ code: 1 })
+    const { handOver: ofSilent, restore: restoreSilent } = await lostTill()
+    await restoreSilent()
+    expect((await ofSilent('--new-period', '2027')).stderr).toContain(
+      'If its documents have no other period, say --no-other. If they have: --other "2026=124".',
+    )
+    expect((await ofSilent('--new-period', '2027', '--no-other')).stderr).toContain(
+      'The next document of 2027 is T3-2027-000132.\n',
     )
   })
 

@@ -206,11 +206,11 @@ export function describeHandOvers(promise: Promises): void {
   promise('a lower number than was heard is refused, with what was heard', async (bench) => {
     const { token, checkIn, tell, handOver } = await lostTill(bench)
     const lost = await tell(token, 131)
-    expect(await handOver({ last: 130 })).toEqual({ refused: 'heard', least: 131 })
+    expect(await handOver({ last: 130 })).toMatchObject({ refused: 'heard', least: 131 })
     // The answer to the first check-in was lost to a copy, which tells of what it made.
     expect(await checkIn(token, 9)).toEqual({ superseded: true, last: 131 })
     await tell(lost, 132)
-    expect(await handOver({ last: 131 })).toEqual({ refused: 'heard', least: 132 })
+    expect(await handOver({ last: 131 })).toMatchObject({ refused: 'heard', least: 132 })
     expect(await handOver({ last: 132 })).toMatchObject({ last: 132 })
   })
 
@@ -218,9 +218,9 @@ export function describeHandOvers(promise: Promises): void {
     const { token, claim, tell, handOver } = await lostTill(bench)
     await tell(token, 5)
     await claim({ device: '', ended: { letter: 'T3', token, from: 6, to: 6 } })
-    expect(await handOver({ last: 5 })).toEqual({ refused: 'heard', least: 6 })
+    expect(await handOver({ last: 5 })).toMatchObject({ refused: 'heard', least: 6 })
     await claim({ device: '', ended: { letter: 'T3', token, from: 6, to: 9 } })
-    expect(await handOver({ last: 8 })).toEqual({ refused: 'heard', least: 9 })
+    expect(await handOver({ last: 8 })).toMatchObject({ refused: 'heard', least: 9 })
     expect(await handOver({ last: 9 })).toMatchObject({ last: 9 })
   })
 
@@ -233,7 +233,10 @@ export function describeHandOvers(promise: Promises): void {
     ]
     const first = await tell(token, 10, known)
     expect(await handOver({ last: 5 })).toEqual({ refused: 'periods', known: ['2026', '2027'] })
-    expect(await handOver({ period: '2027', last: 2 })).toEqual({ refused: 'heard', least: 3 })
+    expect(await handOver({ period: '2027', last: 2 })).toMatchObject({
+      refused: 'heard',
+      least: 3,
+    })
     const lost = await tell(first, 10)
     await handOver({ period: '2027', last: 5 })
     const { after } = await given({ device: 'Till 4', name: 'T3' })
@@ -328,7 +331,8 @@ export function describeHandOvers(promise: Promises): void {
     for (const asked of [{ period: undefined }, { period: '' }, { period: '2001-300' }])
       expect(await handOver({ ...asked, last: 2005 })).toEqual({ refused: 'periods', known })
     const outside = { refused: 'outside', from: 2001, to: 3000 }
-    for (const last of [131, 2000, 3001]) expect(await handOver({ period, last })).toEqual(outside)
+    for (const last of [131, 2000, 3001])
+      expect(await handOver({ period, last })).toMatchObject(outside)
     await handOver({ period, last: 2005 })
     const after = { last: 5, periods: [{ period, first: 2001, last: 2005 }] }
     const taken = await given({ device: 'Till 4' })
@@ -353,7 +357,7 @@ export function describeHandOvers(promise: Promises): void {
     const before = await ledger.series(database)
     const planned = { device: 'Till 4', last: 131, handedOver: { from: 'Till 3', last: 131 } }
     expect(await handOver({ dryRun: true })).toMatchObject(planned)
-    expect(await handOver({ dryRun: true, last: 4 })).toEqual({ refused: 'heard', least: 5 })
+    expect(await handOver({ dryRun: true, last: 4 })).toMatchObject({ refused: 'heard', least: 5 })
     expect(await ledger.series(database)).toEqual(before)
     expect((await given({ device: 'Till 4' })).name).toBe('B')
     await tell(lost, 6)
@@ -371,7 +375,7 @@ export function describeHandOvers(promise: Promises): void {
       const [listed] = await ledger.series(database)
       expect(await handOver({ at: AT + 9 })).toEqual(listed)
       await tell(taken.token, 132)
-      expect(await handOver({ at: AT + 9 })).toEqual({ refused: 'heard', least: 132 })
+      expect(await handOver({ at: AT + 9 })).toMatchObject({ refused: 'heard', least: 132 })
     },
   )
 
@@ -396,7 +400,7 @@ export function describeHandOvers(promise: Promises): void {
       const later = { period: '2028', first: 1, last: 2 }
       await checkIn(lost, 139, [later])
       const next = { to: 'Till 5', period: '2027' }
-      expect(await handOver({ ...next, last: 1 })).toEqual({ refused: 'heard', least: 2 })
+      expect(await handOver({ ...next, last: 1 })).toMatchObject({ refused: 'heard', least: 2 })
       await handOver({ ...next, last: 2 })
       expect((await given({ device: 'Till 5' })).after!.periods).toEqual([...periods, later])
     },

@@ -1,6 +1,6 @@
 /** What a ledger promises that is an older copy of itself, restored from a backup. */
 import { expect } from 'vitest'
-import type { SeriesClaim } from '../src/ledger/ledger.js'
+import type { SeriesCheckIn, SeriesClaim, SeriesHandOver } from '../src/ledger/ledger.js'
 import { AT, type Bench, grantOf, held, newId, type Promises, span } from './ledger-bench.js'
 
 const BY = 1_000
@@ -336,6 +336,84 @@ export function describeRestores(promise: Promises): void {
       expect(await claim({ device: 'Till 4' })).toMatchObject({ ordinal: BY + 2 })
       expect(await handOver('Till 5')).toMatchObject({ handedOver: { isTaken: false } })
       expect(await claim({ device: 'Till 5' })).toMatchObject({ name: 'T3', after: { last: 131 } })
+    },
+  )
+
+  promise(
+    'after a restore, a series goes on with another till when its own has told all its periods, ' +
+      'or a person has said the last number of each',
+    async (bench) => {
+      const { ledger, database } = bench
+      const { claim, note, reopen, handOver } = await tillsOf(bench)
+      const [bob, eve, may] = ['bob', 'eve', 'may'].map((period) => ({ period, first: 1, last: 5 }))
+      const begun = await claim({ name: 'T5', device: 'Till 5' })
+      if ('refused' in begun) throw new Error(begun.refused)
+      const tell = async (token: string, told: Partial<SeriesCheckIn>) => {
+        const asked = { database, id: newId(), token, last: 15, at: AT, ...told }
+        const result = await ledger.checkInSeries(asked)
+        if (result === 'unknown' || 'superseded' in result) throw new Error('The series ended.')
+        return result
+      }
+      const before = await tell(begun.token, { periods: [bob!, eve!, may!] })
+      const to = (device: string, of: Partial<SeriesHandOver> = {}) =>
+        handOver(device, { letter: 'T5', period: 'may', last: 9, ...of })
+      const dry = { dryRun: true }
+      expect(await to('x', dry)).toMatchObject({ letter: 'T5' })
+      await ledger.raiseFloors({ database, by: BY })
+      await reopen()
+      const untold = { refused: 'untold', missing: ['bob', 'eve'] }
+      expect(await to('x')).toEqual(untold)
+      // It was told something else before the restore: it says all of it once more.
+      const first = await tell(before.token, { mark: 'other', periods: [may!] })
+      expect(first).toMatchObject({ again: true })
+      expect(await to('x')).toEqual(untold)
+      const closings = [{ period: 'eve', closed: false, first: 1, last: 7 }]
+      await tell(first.token, { mark: first.mark, periods: [may!], closings })
+      const known = [bob, { ...eve, last: 7 }, { ...may, last: 9 }]
+      expect(await to('x', dry)).toMatchObject({ periods: expect.arrayContaining(known) })
+
+      await ledger.raiseFloors({ database, by: BY })
+      await reopen()
+      const eveAt = (last: number) => ({ period: 'eve', last })
+      const bobAt = (last: number) => ({ period: 'bob', last })
+      expect(await to('x', { otherPeriods: [bobAt(8)] })).toMatchObject({ missing: ['eve'] })
+      expect(await to('x', { otherPeriods: [bobAt(8), eveAt(6)] })).toEqual({
+        ...{ refused: 'heard', period: 'eve', least: 7 },
+      })
+      const otherPeriods = [bobAt(8), eveAt(7), { period: 'zoe', last: 2 }]
+      const stated = { otherPeriods, at: AT + 6 }
+      const done = { handedOver: { otherPeriods, heard: 15, at: AT + 6 }, last: 15 + 3 + 2 + 4 }
+      expect(await to('Till 6', stated)).toMatchObject(done)
+      expect(await to('Till 6', { ...stated, at: AT + 7 })).toMatchObject(done)
+      const taken = await claim({ device: 'Till 6' })
+      const periods = [
+        { ...bob, last: 8 },
+        { ...eve, last: 7 },
+        { ...may, last: 9 },
+        { period: 'zoe', first: 1, last: 2 },
+      ]
+      if (!('after' in taken)) throw new Error('It was not handed over.')
+      expect(taken.after).toEqual({ last: 24, periods: expect.arrayContaining(periods) })
+      const makers = async (period: string) => {
+        const asked = { database, collection: 'receipts', series: 'T5', number: 2, period }
+        return (await ledger.explain(asked)).series[0]!.heard.map(({ device }) => device)
+      }
+      expect(await makers('zoe')).toEqual(['Till 5'])
+      // It has told all at once, since it knows what the server has.
+      await ledger.raiseFloors({ database, by: BY })
+      await reopen()
+      expect(await to('y', dry)).toMatchObject({ refused: 'untold' })
+      await tell(taken.token, { last: 24, periods: [{ ...may!, last: 9 }], mark: taken.mark })
+      expect(await to('y', dry)).toMatchObject({ last: 24 })
+      await to('y', { period: 'kim', newPeriod: true, last: 4 })
+      expect(await makers('kim')).toEqual(['Till 6'])
+
+      // Of one that the backup does not have, nobody knows a period.
+      await note('T8')
+      const ofListed = { letter: 'T8', period: '2027', newPeriod: true }
+      expect(await handOver('x', ofListed)).toEqual({ refused: 'untold', missing: [] })
+      const alone = { ...ofListed, otherPeriods: [] }
+      expect(await handOver('x', alone)).toMatchObject({ letter: 'T8' })
     },
   )
 

@@ -85,6 +85,12 @@ export interface SeriesCheckInRequest {
   mark?: string | undefined
 }
 
+/** The last number of a period, as the documents themselves say. */
+export interface StatedPeriod {
+  period: string
+  last: number
+}
+
 /** What a person says of a series that another device goes on with. */
 export interface StatedHandOver {
   /** The name of that device: it gets the series when it asks for one. */
@@ -95,6 +101,12 @@ export interface StatedHandOver {
   period?: string | undefined
   /** The server has not heard of the period. Only then is one accepted that it does not know. */
   newPeriod?: boolean | undefined
+  /**
+   * The same of other periods; each that is left out goes on after what the server has heard of it.
+   * Needed after a restore, unless the device was heard since: then none is left out. Empty: there
+   * are no others.
+   */
+  otherPeriods?: readonly StatedPeriod[] | undefined
   /** Changes nothing, and answers how the series would be. */
   dryRun?: boolean | undefined
 }
@@ -107,6 +119,8 @@ export interface DoneHandOver {
   last: number
   /** Empty: the series has none. */
   period: string
+  /** The same of other periods. Absent: the person said none. */
+  otherPeriods?: readonly StatedPeriod[] | undefined
   /** How many numbers the server had heard of, over all periods. */
   heard: number
 }

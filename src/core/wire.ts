@@ -190,6 +190,8 @@ export interface SeriesAnswer {
    * The series of a lost device, which a person has handed over: it goes on after these numbers.
    */
   after?: SeriesMark
+  /** With `after`: as the answer to a check-in has it. */
+  mark?: string
   /** Which a person gave to it, the lowest first. */
   ranges?: SeriesRange[]
 }

@@ -157,6 +157,8 @@ export interface NumberRow {
   isBack?: 1
   /** SHA-256 of the app's content as JSON, its keys in order. Absent: the app gave none. */
   content?: string
+  /** Of its record in the chain. */
+  kind?: string
   /** Which rule made its record in the chain. */
   rule?: string
   /** Of its record in the chain. Absent: it has none. */
@@ -195,7 +197,6 @@ export interface Entry
   series?: string
   /** The place of a number among those of its series. */
   made?: number
-  kind?: string
   /** The hash of all that is stored of the record that `link` names. */
   sealed?: string
   end?: object

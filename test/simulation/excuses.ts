@@ -104,10 +104,6 @@ export const TWICE = allowed({
     'docs/document-numbers.md',
     'it does not know its old series any more',
   ],
-  'a receipt that a restored server had forgotten at a hand-over': [
-    'docs/series-at-the-server.md',
-    'The other till would make their last numbers again, and nobody would notice.',
-  ],
 })
 export type Twice = keyof typeof TWICE
 

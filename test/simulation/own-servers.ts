@@ -9,7 +9,7 @@ import {
   LedgerUnavailable,
   type ShownGrant,
 } from '../../server/src/index.js'
-import type { Series } from '../../server/src/ledger/ledger.js'
+import type { Series, StatedPeriod } from '../../server/src/ledger/ledger.js'
 import type { Checker } from './checker.js'
 import { claimKey } from './claims.js'
 import { SimulatedRequest } from './http.js'
@@ -251,33 +251,38 @@ export class OwnServer {
    * A person lets a device go on with the series of one that is lost.
    * @param period undefined: the newest that the server has heard of
    * @param more the documents have so many more numbers
+   * @param paper the last documents of all periods
    * @returns undefined when it was refused, or there is no ledger now
    */
   async handOver(
     database: string,
     letter: string,
     to: string,
-    { period, more }: { period: string; more: number },
+    { period, more, paper }: { period: string; more: number; paper(): StatedPeriod[] },
   ): Promise<Series | undefined> {
     const ledger = this.#ledgers[0]
     const listed = await ledger?.series(database).catch(notNow)
     if (!ledger || !listed) return undefined
     const series = listed.find((each) => each.letter === letter)
     const known = series?.periods.at(-1) ?? { period, last: 0 }
-    const outcome = await ledger
-      .handOverSeries({
-        database,
-        collection: 'receipts',
-        letter,
-        to,
-        period: known.period,
-        newPeriod: series?.periods.length === 0,
-        last: Math.max(1, known.last + more),
-        by: 'anna',
-        reason: 'lost',
-        at: 0,
-      })
-      .catch(notNow)
+    const asked = {
+      database,
+      collection: 'receipts',
+      letter,
+      to,
+      period: known.period,
+      newPeriod: series?.periods.length === 0,
+      last: Math.max(1, known.last + more),
+      by: 'anna',
+      reason: 'lost',
+      at: 0,
+    }
+    const said = await ledger.handOverSeries(asked).catch(notNow)
+    const isUntold = said && 'refused' in said && said.refused === 'untold'
+    const otherPeriods = isUntold ? paper().filter((each) => each.period !== asked.period) : []
+    const outcome = isUntold
+      ? await ledger.handOverSeries({ ...asked, otherPeriods }).catch(notNow)
+      : said
     return outcome && 'refused' in outcome ? undefined : outcome
   }
 

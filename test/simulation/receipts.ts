@@ -15,6 +15,7 @@ import { Series } from '../../src/addons/consecutive/series.js'
 import { doubtfulIn } from '../../src/addons/consecutive/state.js'
 import { SeriesStorage } from '../../src/addons/consecutive/storage.js'
 import { HiloError } from '../../src/core/errors.js'
+import { marksOf } from '../../src/core/series-marks.js'
 import type { Link, NumberRow } from '../../src/device/series-store.js'
 import type { Device, Page } from './device.js'
 import { changeStored, DiskSeries, storedSeries } from './disk-series.js'
@@ -63,8 +64,6 @@ interface Made {
   heard?: boolean
   /** Its device lost the series with its storage, and got it back by a hand-over. */
   isLost?: true
-  /** The server was restored later. */
-  isBeforeRestore?: boolean
   /** Which gave the series to its device. */
   ledger?: string | undefined
 }
@@ -157,6 +156,11 @@ export class Receipts {
     const known = {
       period: this.#period(),
       more: Number(random.weighted({ '0': 2, '1': 1, '3': 1 })),
+      paper: () => {
+        this.#simulation.hit('a series stated as a whole')
+        const { numbers } = storedSeries(lost.disk)
+        return marksOf(numbers.filter((row) => row.letter === letter))
+      },
     }
     if (profile.faults.has('offline')) lost.isOnline = false
     for (const page of lost.pages.filter(({ isAlive }) => isAlive))
@@ -347,8 +351,7 @@ export class Receipts {
     if (this.#stopped.get(device)?.has(id) === false)
       checker.complain(`${device} made ${id} of ${key}, and had heard two ledgers`)
     const ledger = twoLedgers.giverOf(device, id.split('-')[0]!)
-    const isBeforeRestore = !this.#simulation.wasRestored
-    this.#made.set(id, [...(this.#made.get(id) ?? []), { ...made, ledger, isBeforeRestore }])
+    this.#made.set(id, [...(this.#made.get(id) ?? []), { ...made, ledger }])
   }
 
   #of({ hilo, device, actor }: Page, storage: SeriesStorage): Series {
@@ -451,14 +454,6 @@ export class Receipts {
   #accountMakers(id: string, made: readonly Made[], devices: readonly Device[]): void {
     const { checker } = this.#simulation
     const isTwice = new Set(made.map(({ key }) => key)).size > 1
-    const isForgotten =
-      this.#simulation.wasRestored &&
-      this.#handedOver.has(id.split('-')[0]!) &&
-      made.some(({ isBeforeRestore }) => isBeforeRestore)
-    if (isTwice && isForgotten) {
-      checker.tolerate('a receipt that a restored server had forgotten at a hand-over')
-      return
-    }
     if (new Set(made.flatMap(({ heard, key }) => (heard ? key : []))).size > 1)
       checker.complain(`${id} was made twice although the server had heard of both`)
     // A device cannot tell what it has lost with its storage.

@@ -24,7 +24,8 @@ export async function handOverSeries(
   checkName(to)
   const stated = statedPeriod(given)
   const found = await find(ledger, database, letter, given.collection)
-  const asked = { ...found, to, last, ...stated, by, reason, at: Date.now() }
+  const otherPeriods = given.other === undefined ? {} : { otherPeriods: given.other || [] }
+  const asked = { ...found, to, last, ...stated, ...otherPeriods, by, reason, at: Date.now() }
   const handedOver = (done: Series | HandOverRefusal): Series => {
     if (!('refused' in done)) return done
     throw new Error(`${whyNotHandedOver(done, asked, FLAGS)} Nothing was changed.`)
@@ -42,6 +43,8 @@ const FLAGS: Terms = {
   period: '--period',
   newPeriod: (period) => `--new-period ${JSON.stringify(period)}`,
   noPeriod: '--no-period',
+  otherPeriod: ({ period, last }) => `--other ${JSON.stringify(`${period}=${last}`)}`,
+  noOtherPeriod: '--no-other',
 }
 
 /** @throws Error for a period that nobody can mean */

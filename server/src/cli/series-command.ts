@@ -2,9 +2,9 @@
  * `series`: which device holds which series of consecutive numbers, and a person's commands for
  * one: close it, hand it over to another device, or list it after a restore.
  */
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { time } from '../http/messages.js'
-import type { Series, SeriesPeriod, SeriesRange } from '../ledger/ledger.js'
+import type { Series, SeriesPeriod, SeriesRange, StatedPeriod } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { SeenLedger } from './confirm.js'
 import { changingCommand, readNumber } from './flags.js'
@@ -31,6 +31,8 @@ export const seriesCommand = (): Command =>
     .option('--period <text>', 'its period, one that the server has heard of')
     .option('--new-period <text>', 'its period, one that the server has not heard of yet')
     .option('--no-period', 'it has none: for a series of which the server has heard no number')
+    .option('--other <period=last>', 'the same of another period: once for each', readOther)
+    .option('--no-other', 'after a restore: there is no other period')
     .option('--give <letter>', 'this series gets a range of numbers that an authority gave')
     .option('--range <numbers>', 'which: 2001-3000')
     .option('--prefix <text>', 'what stands before them: numbers of another prefix begin anew')
@@ -51,6 +53,12 @@ export const seriesCommand = (): Command =>
         return step(ledger, database, String(given[name]), given)
       }),
     )
+
+function readOther(text: string, before?: StatedPeriod[] | boolean): StatedPeriod[] {
+  const [, period = '', last = ''] = /^(.*)=(.*)$/s.exec(text) ?? []
+  if (!period) throw new InvalidArgumentError('It has to be as in "2026=124".')
+  return [...(Array.isArray(before) ? before : []), { period, last: readNumber(last) }]
+}
 
 const STEPS = [
   ['close', closeSeries],

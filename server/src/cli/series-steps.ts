@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isNote, LIMITS, time, visible } from '../http/messages.js'
 import { isPrefix } from '../http/operated.js'
 import { seriesKey } from '../ledger/collections.js'
-import type { RangeRefusal, Series } from '../ledger/ledger.js'
+import type { RangeRefusal, Series, StatedPeriod } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { Change, SeenLedger } from './confirm.js'
 import { lastDocument, nextDocument } from './next-document.js'
@@ -30,6 +30,8 @@ export interface SeriesFlags {
   /** False: `--no-period`. */
   period?: string | false
   newPeriod?: string
+  /** False: `--no-other`. */
+  other?: StatedPeriod[] | false
   collection?: string
   reason?: string
   by?: string

@@ -1,5 +1,5 @@
 /** Why a series was not handed over, in words for people, over HTTP and on the command line. */
-import type { HandOverRefusal, SeriesHandOver } from '../ledger/ledger.js'
+import type { HandOverRefusal, SeriesHandOver, StatedPeriod } from '../ledger/ledger.js'
 import { visible } from './messages.js'
 import { Refusal } from './refusals.js'
 
@@ -9,6 +9,8 @@ export interface Terms {
   period: string
   newPeriod(period: string): string
   noPeriod: string
+  otherPeriod(of: StatedPeriod): string
+  noOtherPeriod: string
 }
 
 const IN_JSON: Terms = {
@@ -16,6 +18,8 @@ const IN_JSON: Terms = {
   period: '"period"',
   newPeriod: (period) => `"period": ${JSON.stringify(period)} with "newPeriod": true`,
   noPeriod: '"period": ""',
+  otherPeriod: (of) => `"otherPeriods": [${JSON.stringify(of)}]`,
+  noOtherPeriod: '"otherPeriods": []',
 }
 
 type Asked = Pick<SeriesHandOver, 'letter' | 'to' | 'last' | 'period'>
@@ -32,18 +36,23 @@ export const notHandedOver = (refusal: HandOverRefusal, asked: Asked): Refusal =
 const MOST_LISTED = 20
 
 export function whyNotHandedOver(refusal: HandOverRefusal, asked: Asked, terms: Terms): string {
-  const { letter, to, last, period } = asked
+  const { letter, to, period } = asked
   switch (refusal.refused) {
     case 'heard':
       return (
-        `The server has heard of numbers of series ${letter} up to ${refusal.least}, from its ` +
-        `device, a copy, or a person. ${terms.last} is the last number that was made: at least ` +
-        `${refusal.least}.`
+        `The server has heard of numbers of series ${letter} up to ${refusal.least}` +
+        `${refusal.period && ` of ${visible(refusal.period)}`}, from its device, a copy, or a ` +
+        `person. ${terms.last} is the last number that was made: at least ${refusal.least}.`
       )
     case 'periods':
       return whichPeriod(letter, period, refusal.known, terms)
+    case 'untold':
+      return whichOthers(letter, to, refusal.missing, terms)
     case 'outside':
-      return `The range ${period} goes from ${refusal.from} to ${refusal.to}: ${last} is not in it.`
+      return (
+        `The range ${refusal.period} goes from ${refusal.from} to ${refusal.to}: ` +
+        `${refusal.last} is not in it.`
+      )
     case 'crowded':
       return (
         `Series ${letter} has had more periods than the server keeps, so a number of an old one ` +
@@ -57,6 +66,26 @@ export function whyNotHandedOver(refusal: HandOverRefusal, asked: Asked, terms: 
     case 'missing':
       return `Series ${letter} is not there any more.`
   }
+}
+
+function whichOthers(
+  letter: string,
+  to: string,
+  missing: readonly string[],
+  { otherPeriod, noOtherPeriod }: Terms,
+): string {
+  const example = otherPeriod({ period: visible(missing.at(-1) ?? '2026'), last: 124 })
+  const what =
+    missing.length > 0
+      ? `The last number of each period is needed, also of these: ${listed(missing)}. Say ` +
+        `${example}.`
+      : `If its documents have no other period, say ${noOtherPeriod}. If they have: ${example}.`
+  return (
+    `The database was restored, and since then the device of series ${letter} has not told all ` +
+    'its numbers. What it made of other periods after the backup would be made again. If the ' +
+    `device is there, let its app make a number online, and try again. If it is lost: ${what} ` +
+    `Or close the series, and ${visible(to)} gets a new one.`
+  )
 }
 
 function whichPeriod(

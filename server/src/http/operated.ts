@@ -30,6 +30,10 @@ export const handOver = {
   last: z.int().min(1),
   period: text(LIMITS.periodBytes).optional(),
   newPeriod: z.boolean().optional(),
+  otherPeriods: z
+    .array(z.strictObject({ period: text(LIMITS.periodBytes), last: z.int().min(1) }))
+    .max(LIMITS.periods)
+    .optional(),
   dryRun: z.boolean().optional(),
   ...signed,
 }

@@ -157,12 +157,13 @@ export function seriesRoutes(
         throw claimRefused(outcome, letterClaim(asked))
       }
       if (!outcome.isRepeat && !outcome.after) metrics.seriesBegan()
-      const { name: series, token, after, ranges } = outcome
+      const { name: series, token, after, mark, ranges } = outcome
       const granted: SeriesAnswer = {
         series,
         token,
         ledger: outcome.ledger,
         ...(after && { after }),
+        ...(mark && { mark }),
         ...(ranges && { ranges }),
       }
       return answer(granted, outcome.isRepeat ? 200 : 201)
@@ -250,5 +251,6 @@ const CLOSE_FORM =
 
 const HAND_OVER_FORM =
   'A series is handed over by JSON {"collection": "receipts", "series": "T3", ' +
-  '"to": "Till 4", "last": 131, "period"?: "2027", "newPeriod"?: true, "dryRun"?: true, ' +
+  '"to": "Till 4", "last": 131, "period"?: "2027", "newPeriod"?: true, "otherPeriods"?: ' +
+  '[{"period": "2026", "last": 124}], "dryRun"?: true, ' +
   '"by": "anna", "reason": "the till was stolen"}. "last" is the last number that was made.'

@@ -41,7 +41,7 @@ const ID_BYTES = 12
 const POOLED_IDS = 256
 
 /** A name of 501 bytes can have 752 in lower case, with a `|`: `İ` becomes two characters. */
-const TOKEN = /^(([\w-]{16})\.(\d{1,9})\.(\d{1,16})\.(\d{1,16})\.([\w-]{1,1003}))\.([\w-]{22})$/
+const TOKEN = /^(([\w-]{16})\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})\.([\w-]{1,1003}))\.([\w-]{22})$/
 /** A name of a database has no line break. */
 const signed = (body: string, database: string): string => `${database}\n${body}`
 

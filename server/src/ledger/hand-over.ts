@@ -8,6 +8,7 @@ import type { TokenContent } from './grant-token.js'
 import {
   joined,
   MOST_PERIODS,
+  markedAs,
   othersOf,
   periodsOf,
   rangeName,
@@ -27,9 +28,16 @@ import type {
   SeriesOutcome,
   SeriesPeriod,
   SeriesRange,
+  StatedPeriod,
 } from './ledger.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow, StoredHandOver } from './rows.js'
+
+/**
+ * More check-ins than any device has made since a backup: a ledger that was restored has forgotten
+ * them, and takes each of its tokens otherwise for a newer one. Hand-overs may be forgotten, too.
+ */
+const TOKENS_SKIPPED = 1e9
 
 /**
  * @param rows with the open series of the device that gets it
@@ -48,23 +56,25 @@ export function handOver(
     (other) => other !== row && other.device === request.to && other.closedAt === null,
   )
   if (holds) return refuse({ refused: 'holder', letter: holds.name })
-  const { to, by, reason, at, last, dryRun } = request
+  const { to, by, reason, at, last, otherPeriods, dryRun } = request
   const { restores } = databaseIn(rows, row.database)
   if (isDone(row, request, restores)) return { answer: row, changes: {} }
   // guard: H28 what a copy or a lost device told counts as heard
-  const mark = markAfter(withOthers(row), request)
+  const mark = markAfter(withOthers(row), request, row.toldAfter !== restores)
   if ('refused' in mark) return refuse(mark)
-  const tokenVersion = grant.tokenVersion + 1
+  // guard: H28 a hand-over ends tokens that a restored ledger has forgotten
+  const tokenVersion = grant.tokenVersion + (1 + restores) * TOKENS_SKIPPED
   const before = handOversOf(row)
   const newest = before.at(-1)
   // A device that never got it has made nothing.
   const from = newest && !newest.claim ? newest.from : row.device
   const { period, last: made } = mark
-  const own = joined(periodsOf(row), [{ period, first: last, last }])
+  const own = joined(periodsOf(row), mark.stated)
   const done: StoredHandOver = {
     ...{ from, to, by, reason, at, heard: row.last, period, last, made, tokenVersion, restores },
     numbers: numbersAfter(before, newest?.claim ? own : mark.periods),
     others: newest?.claim ? othersOf(row) : [],
+    ...(otherPeriods && { otherPeriods }),
     ...withKnown(row),
   }
   const changed: SeriesRow = {
@@ -79,6 +89,7 @@ export function handOver(
     reason: null,
     periods: storedPeriods(mark.periods, mark.last),
     toldByOthers: '[]',
+    toldAfter: restores,
     handOvers: JSON.stringify([...before, done]),
   }
   if (dryRun) return { answer: changed, changes: {} }
@@ -136,7 +147,7 @@ export function makerOf(row: SeriesRow, { period }: SeriesPeriod, number: number
 /** Was exactly this done, and nothing heard since? The request may have been repeated. */
 function isDone(
   row: SeriesRow,
-  { to, last, period = '' }: SeriesHandOver,
+  { to, last, period = '', otherPeriods }: SeriesHandOver,
   restores: number,
 ): boolean {
   const done = handOversOf(row).at(-1)
@@ -146,40 +157,81 @@ function isDone(
     done.restores === restores &&
     done.last === last &&
     done.period === period &&
+    JSON.stringify(done.otherPeriods) === JSON.stringify(otherPeriods) &&
     done.made === row.last &&
     row.toldByOthers === '[]'
   )
 }
 
+/** How far a series has come, when a person is right. */
+interface StatedMark extends SeriesMark {
+  period: string
+  /** Of each period that the person has named. */
+  stated: readonly SeriesPeriod[]
+}
+
 /**
- * How far the series has come, when `last` was its last number.
  * @param row with all that was heard of
+ * @param isUntold the device may have made more numbers, of which a restored ledger has forgotten
  */
 function markAfter(
   row: SeriesRow,
-  { last, period: asked, newPeriod = false }: SeriesHandOver,
-): (SeriesMark & { period: string }) | HandOverRefusal {
-  const periods = periodsOf(row)
-  // A number of a period that is forgotten would be made again.
-  if (periods.length >= MOST_PERIODS) return { refused: 'crowded' }
+  { last, period: asked, newPeriod = false, otherPeriods }: SeriesHandOver,
+  isUntold: boolean,
+): StatedMark | HandOverRefusal {
   // guard: H28 a hand-over is of a period that is known, or that a person calls new
   const period = statedPeriod(row, asked, newPeriod)
   if (period === undefined) return { refused: 'periods', known: namesIn(row) }
+  const others = otherPeriods?.map((each) => each.period)
+  const missing = namesLeftOut(row, [period, ...(others ?? [])])
+  const isAll = missing.length === 0 && (others !== undefined || period === '')
+  // guard: H28 what a restored ledger has forgotten is told, or stated, before a series goes on
+  if (isUntold && !isAll) return { refused: 'untold', missing }
+  const mark: StatedMark = { last: row.last, period, periods: periodsOf(row), stated: [] }
+  const done = [...(otherPeriods ?? []), { period, last }].reduce<StatedMark | HandOverRefusal>(
+    (before, each) => ('refused' in before ? before : withStated(row, before, each)),
+    mark,
+  )
+  if ('refused' in done) return done
+  // A copy of the lost device may have told of numbers that it made.
+  const least = Math.max(row.last, row.doubtfulTo ?? 0)
+  // guard: H28 a hand-over begins above numbers in doubt
+  if (done.last < least) return { refused: 'heard', period, least: last + least - done.last }
+  return done
+}
+
+function withStated(
+  row: SeriesRow,
+  { periods, stated, ...before }: StatedMark,
+  { period, last }: StatedPeriod,
+): StatedMark | HandOverRefusal {
+  // A number of a period that is forgotten would be made again.
+  if (periods.length >= MOST_PERIODS) return { refused: 'crowded' }
   const known = periods.find((each) => each.period === period)
   const range =
     rangesOf(row).find((each) => rangeName(each) === period) ?? (known && rangeNamed(known))
   if (range && (last < range.from || range.to < last))
-    return { refused: 'outside', from: range.from, to: range.to }
+    return { refused: 'outside', from: range.from, to: range.to, period, last }
   const { from } = rangeNamed({ period, first: last, last }) ?? { from: 1 }
   const first = known?.first ?? Math.min(from, last)
   const heard = known?.last ?? Math.max(0, first - 1)
-  const made = row.last + last - heard
-  // A copy of the lost device may have told of numbers that it made.
-  const least = Math.max(row.last, row.doubtfulTo ?? 0)
   // guard: H28 a hand-over begins above all that was heard
-  if (last < heard || made < least) return { refused: 'heard', least: heard + least - row.last }
-  return { period, last: made, periods: joined(periods, [{ period, first, last }]) }
+  if (last < heard) return { refused: 'heard', period, least: heard }
+  const mark = { period, first, last }
+  return {
+    ...before,
+    last: before.last + last - heard,
+    periods: joined(periods, [mark]),
+    stated: [...stated, mark],
+  }
 }
+
+/** Periods that may have numbers after those that were heard of, besides these. */
+const namesLeftOut = (row: SeriesRow, stated: readonly string[]): string[] =>
+  periodsOf(row)
+    .filter((each) => !each.closed && rangeNamed(each)?.to !== each.last)
+    .map(({ period }) => period)
+    .filter((period) => !stated.includes(period))
 
 /** Periods of which numbers were heard, and ranges that were given. */
 const namesIn = (row: SeriesRow): string[] => [
@@ -218,11 +270,12 @@ export const handOverOf = (
 /** @param told the last numbers of a device that has lost the series */
 export function withLost(
   row: SeriesRow,
-  { heard, made, period }: StoredHandOver,
+  { heard, made, period, otherPeriods = [] }: StoredHandOver,
   { last, periods = [] }: Pick<SeriesCheckIn, 'last' | 'periods'>,
 ): SeriesRow {
-  // The person spoke of one period. The device's numbers of another one are not among it.
-  const isStated = periods.every((each) => each.period === period)
+  const stated = [period, ...otherPeriods.map((each) => each.period)]
+  // The device's numbers of another period are not among those of which the person spoke.
+  const isStated = periods.every((each) => stated.includes(each.period))
   const from = (isStated ? made : heard) + 1
   if (last < from) return row
   return {
@@ -268,6 +321,7 @@ export function takeOver(
     ledger,
     isRepeat,
     after: { last: row.last, periods: periodsOf(row) },
+    ...markedAs(row),
     ...givenTo(row),
   })
   const refuse = (refused: 'restored' | 'spent') => ({
@@ -317,8 +371,8 @@ const toHandOver = ({ claim, ...done }: StoredHandOver): PastHandOver => {
 
 /** The statement of a person. */
 export function statedOf(done: HandOver): HandOver {
-  const { from, to, period, last, heard, by, reason, at } = done
-  return { from, to, period, last, heard, by, reason, at }
+  const { from, to, period, last, otherPeriods, heard, by, reason, at } = done
+  return { from, to, period, last, heard, by, reason, at, ...(otherPeriods && { otherPeriods }) }
 }
 
 export const rangesOf = ({ ranges }: SeriesRow): SeriesRange[] => JSON.parse(ranges)

@@ -67,6 +67,12 @@ export const markOf = ({ periods }: SeriesRow): string | undefined =>
     ? undefined
     : createHash('sha256').update(periods).digest('base64url').slice(0, 16)
 
+/** For an answer to the device. */
+export function markedAs(row: SeriesRow): { mark?: string } {
+  const mark = markOf(row)
+  return mark === undefined ? {} : { mark }
+}
+
 function withClosing(
   known: SeriesPeriod[],
   { period, closed, first = 1, last = 0 }: ToldPeriod,

@@ -125,6 +125,11 @@ export interface SeriesRow extends CollectionKey {
   periods: string
   /** JSON: `SeriesPeriod[]` that a copy of the device, or one that had the series, has told. */
   toldByOthers: string
+  /**
+   * `restores` of the database, when the device had told the ledger of all its periods last, or a
+   * person had. -1: nobody has.
+   */
+  toldAfter: number
   registeredAt: number
   seenAt: number
   closedAt: number | null

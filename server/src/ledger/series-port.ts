@@ -7,12 +7,13 @@ import type {
   SeriesPeriod,
   SeriesRange,
   StatedHandOver,
+  StatedPeriod,
   ToldPeriod,
 } from '../../../src/core/series-marks.js'
 import type { ClaimRefusal } from './claims-port.js'
 import type { CollectionKey } from './keys.js'
 
-export type { SeriesLink, SeriesMark, SeriesPeriod, SeriesRange, ToldPeriod }
+export type { SeriesLink, SeriesMark, SeriesPeriod, SeriesRange, StatedPeriod, ToldPeriod }
 
 /** A device asks for a series of consecutive numbers of its own. */
 export interface SeriesClaim extends CollectionKey {
@@ -55,6 +56,7 @@ export type SeriesOutcome =
       ledger: string
       isRepeat: boolean
       after?: SeriesMark
+      mark?: string
       ranges?: SeriesRange[]
     }
   | ClaimRefusal
@@ -131,9 +133,12 @@ export interface PastHandOver extends HandOver {
  * Why a series was not handed over.
  *
  * - `missing`: there is no series of that letter.
- * - `heard`: the server has heard of more. `least`: the lowest number that can be stated.
+ * - `heard`: the server has heard of more. `least`: the lowest number that can be stated of
+ *   `period`.
  * - `periods`: the stated period is none of those that are `known`, or nobody said one. Nothing is
  *   known: the ledger has heard of no number.
+ * - `untold`: the database was restored, and the device has not told of all its periods since. A
+ *   person has to say the last number of each; those of `missing` were not said.
  * - `outside`: the period is a range, and the stated number is none of it.
  * - `crowded`: it has had more periods than the ledger keeps.
  * - `holder`: the device has a series that is not closed.
@@ -141,8 +146,9 @@ export interface PastHandOver extends HandOver {
 export type HandOverRefusal =
   | { refused: 'missing' | 'crowded' }
   | { refused: 'periods'; known: string[] }
-  | { refused: 'outside'; from: number; to: number }
-  | { refused: 'heard'; least: number }
+  | { refused: 'untold'; missing: string[] }
+  | ({ refused: 'outside'; from: number; to: number } & StatedPeriod)
+  | { refused: 'heard'; period: string; least: number }
   | { refused: 'holder'; letter: string }
 
 /** A person gives a range to a series. */

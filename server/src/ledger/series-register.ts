@@ -125,7 +125,7 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
         if (known) return toSeries(known)
         const outcome = await change([database], {
           select: selectionOfClaim(claim, context, undefined),
-          step: (rows) => claimSeries(rows, claim, undefined, false, context),
+          step: (rows) => untold(claimSeries(rows, claim, undefined, false, context)),
         })
         if ('refused' in outcome && outcome.refused !== 'taken') return outcome as ClaimRefusal
       }
@@ -222,6 +222,15 @@ async function claimIn(
     }),
   })
 }
+
+/** Of a series that a person lists, the ledger knows no number. */
+const untold = ({ answer, changes }: StepResult<SeriesOutcome>): StepResult<SeriesOutcome> => ({
+  answer,
+  changes: {
+    ...changes,
+    series: (changes.series ?? []).map((row) => ({ ...row, toldAfter: -1 })),
+  },
+})
 
 const selectionOfClaim = (
   claim: SeriesClaim,

@@ -9,7 +9,7 @@ import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
 import { givenTo, handOverOf, statedOf, withLost } from './hand-over.js'
-import { markOf, withTold, withToldByOther } from './heard.js'
+import { markedAs, markOf, withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
   OtherLedger,
@@ -100,6 +100,7 @@ export function claimSeries(
       last: 0,
       periods: '[]',
       toldByOthers: '[]',
+      toldAfter: databaseIn(rows, database).restores,
       registeredAt: at,
       seenAt: at,
       closedAt: null,
@@ -154,19 +155,25 @@ export function checkInSeries(
       changes: { series: [lost] },
     }
   }
-  const told: SeriesRow = { ...withTold(row, request), seenAt: Math.max(row.seenAt, at) }
+  const isBehind = request.mark !== markOf(row)
+  const { restores } = databaseIn(rows, database)
+  const told: SeriesRow = {
+    ...withTold(row, request),
+    seenAt: Math.max(row.seenAt, at),
+    // guard: H28 a device that knows more than a restored ledger has yet to tell it
+    toldAfter: isBehind ? row.toldAfter : restores,
+  }
   const isNew = replaced !== known
   // guard: H28 a device that has changed what the server heard of makes no number
   const seen = isNew && isRewritten(row, request.heard) ? rewritten(told) : withLinks(told, request)
   const { closedAt, closedBy, reason } = seen
-  const mark = markOf(seen)
   return {
     answer: {
       token: tokens.write(replaced),
       ...givenTo(row),
-      ...(mark !== undefined && { mark }),
+      ...markedAs(seen),
       // guard: H40 a ledger that went back hears of the periods again
-      ...(request.mark !== undefined && request.mark !== markOf(row) && { again: true }),
+      ...(request.mark !== undefined && isBehind && { again: true }),
       ...(closedAt !== null && { closed: { at: closedAt, by: closedBy!, reason: reason! } }),
     },
     changes: { grants: [replaced], series: [seen], databases },

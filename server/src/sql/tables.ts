@@ -171,6 +171,7 @@ export const SERIES: Table<SeriesRow> = {
     last: ['last', 'count', 'changes'],
     periods: ['periods', 'text', 'changes'],
     toldByOthers: ['told_by_others', 'text', 'changes'],
+    toldAfter: ['told_after', 'number', 'changes'],
     registeredAt: ['registered_at', 'number', 'fixed'],
     seenAt: ['seen_at', 'number', 'changes'],
     closedAt: ['closed_at', 'number?', 'changes'],

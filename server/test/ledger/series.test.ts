@@ -24,6 +24,7 @@ const row: SeriesRow = {
   last: 5,
   periods: '[]',
   toldByOthers: '[]',
+  toldAfter: 0,
   registeredAt: 1,
   seenAt: 1,
   closedAt: null,

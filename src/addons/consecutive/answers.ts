@@ -56,7 +56,7 @@ export function withClaim(
 export function withSeries(
   state: SeriesState,
   claim: string,
-  { series: letter, token, ledger, after, ranges }: SeriesAnswer,
+  { series: letter, token, ledger, after, mark, ranges }: SeriesAnswer,
 ): SeriesState {
   const { claim: underWay, ...kept } = state
   // guard: H28 a series is begun once
@@ -64,7 +64,8 @@ export function withSeries(
   // guard: H34 a series is of the ledger that gave the one before
   if ((kept.ledger ?? ledger) !== ledger) return state
   const heard = after?.last ?? 0
-  const current = { letter, begun: claim, token, heard, ...(after && { after }), ...given(ranges) }
+  const goesOn = present({ after, mark })
+  const current = { letter, begun: claim, token, heard, ...goesOn, ...given(ranges) }
   return { ...kept, ledger, current }
 }
 
@@ -145,7 +146,8 @@ export function withCheckInAnswer(
     }
     return { state: { ...state, current: checked }, rows: [] }
   }
-  const [reason, why] = endOf(answer, unheard.filter(isSeen))
+  const seen = all.filter((row) => row.place <= current.heard || isSeen(row))
+  const [reason, why] = endOf(answer, seen, current.heard)
   const token = 'token' in answer ? answer.token : current.token
   return ended({ ...state, current: { ...current, token } }, unheard, reason, why)
 }
@@ -193,17 +195,22 @@ export function ended(
   }
 }
 
-/** @param seen numbers that were handed out, and of which the server has not heard */
+/**
+ * @param seen numbers that were handed out
+ * @param heard so many the server had heard of
+ */
 function endOf(
   answer: SeriesCheckInAnswer,
   seen: readonly NumberRow[],
+  heard: number,
 ): [reason: SeriesEnd, why: string] {
   if ('token' in answer)
     return [{ kind: 'closed', ...answer.closed! }, 'the series was closed at the server']
   const isUnknown = 'unknown' in answer
   const handedOver = isUnknown ? undefined : answer.handedOver
+  // A server that was restored from a backup may have forgotten what it had heard of.
   // guard: H28 what a device made after its series was handed over is doubtful
-  const above = handedOver ? seen.filter((row) => !isStated(row, handedOver)) : seen
+  const above = seen.filter((row) => (handedOver ? !isStated(row, handedOver) : row.place > heard))
   const [first, last] = [above[0]?.place, above.at(-1)?.place]
   const doubtful = first === undefined ? {} : { doubtful: { from: first, to: last! } }
   if (isUnknown)
@@ -234,8 +241,12 @@ const noReturn = (letter: string): HiloError =>
 /** Does the other device know of this number? */
 const isStated = (
   { place, period, number }: NumberRow,
-  { heard, last, period: stated }: SeriesHandedOver,
-): boolean => place <= heard || (period === stated && number <= last)
+  { heard, last, period: stated, otherPeriods = [] }: SeriesHandedOver,
+): boolean =>
+  place <= heard ||
+  [{ period: stated, last }, ...otherPeriods].some(
+    (each) => each.period === period && number <= each.last,
+  )
 
 function withEnd({ current, ...kept }: SeriesState, reason: SeriesEnd): SeriesState {
   if (!current) return kept

@@ -11,8 +11,8 @@ import { checkCall, must } from './checks.js'
 import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
 import { type NumberState, type ReportedNumber, reportOf, type SeriesReport } from './report.js'
-import { sha256 } from './sha256.js'
 import type { SeriesState } from './state.js'
+import { newSum } from './sum.js'
 
 export interface ExportOptions {
   /** Put into the head: the issuer of the documents, and the place. */
@@ -65,11 +65,11 @@ export async function* exported(
     ? links.filter((link) => !ofNumbers.has(link)).map((link) => ({ record: 'record', ...link }))
     : []
   const register = isWhole ? entries.map((entry) => ({ record: 'entry', ...entry })) : []
-  const written: string[] = []
+  const sum = newSum()
   const line = (of: object) => `${JSON.stringify(of)}\n`
   const write = (of: object) => {
     const text = line(of)
-    written.push(text)
+    sum.add(text)
     return text
   }
   yield write({
@@ -92,7 +92,7 @@ export async function* exported(
     totals: { ...totalsOf(reports), ...heardIn(state, numbers) },
     outages: reports.flatMap(outagesIn),
     check: { broken, chains, flagged },
-    sha256: await sumOf(written.join('')),
+    sha256: sum.hex(),
   })
 }
 
@@ -208,10 +208,3 @@ function outagesIn({ numbers }: SeriesReport): Outage[] {
 /** Numbers that are missing between the first and the last of a period. */
 const holesIn = (numbers: readonly ReportedNumber[]): number =>
   marksOf(numbers).reduce((sum, { first, last }) => sum + last - first + 1, 0) - numbers.length
-
-/** A browser does it faster, where the page has been loaded over HTTPS. */
-async function sumOf(text: string): Promise<string> {
-  if (!crypto.subtle) return sha256(text)
-  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-}

@@ -39,6 +39,8 @@ export interface Make {
   checkIn: string | undefined
   /** The hash of the app's content. Undefined: the app gave none. */
   content?: string | undefined
+  /** Of its record, as the app said. Undefined: the app said none. */
+  kind?: string | undefined
   /** Its record in the chain. Absent: the series has no chain. */
   sealed?: Sealed | undefined
 }
@@ -94,7 +96,7 @@ export interface Before extends Progress {
  */
 export function newNumber(before: Before, make: Making): NumberRow {
   const { letter, after, given } = before
-  const { key, format, ranges, page, checkIn, content, now, date, by } = make
+  const { key, format, ranges, page, checkIn, content, sealed, now, date, by } = make
   const last = before.last ?? lastOf(after)
   const list = ranges && rangesOf(ranges, given)
   const made = list
@@ -115,7 +117,7 @@ export function newNumber(before: Before, make: Making): NumberRow {
     takenAt: now.toISOString(),
     ...(date !== now && { date: date.toISOString() }),
     open: 1,
-    ...present({ takenBy: by, content, page }),
+    ...present({ takenBy: by, content, kind: sealed?.kind, page }),
     ...(checkIn === undefined && { heard: false }),
     ...(isBack && { isBack: 1 }),
   }

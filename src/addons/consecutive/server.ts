@@ -42,7 +42,7 @@ export function seriesServer(
     async begin(body) {
       const said = await request('POST', address, body, NO_SERIES)
       const answer = readAnswer<SeriesAnswer>(said, url, 'series')
-      const { series, token, ledger, after, ranges } = answer
+      const { series, token, ledger, after, mark, ranges } = answer
       const isSound =
         isSeriesName(series) &&
         typeof token === 'string' &&
@@ -50,7 +50,7 @@ export function seriesServer(
         (after === undefined || isMark(Object(after))) &&
         areRanges(ranges)
       if (!isSound) throw invalid(url, answer)
-      return { series, token, ledger, ...present({ after, ranges }) } as SeriesAnswer
+      return { series, token, ledger, ...present({ after, mark, ranges }) } as SeriesAnswer
     },
     async checkIn(body) {
       const said = await request('POST', `${address}/checkin`, body)

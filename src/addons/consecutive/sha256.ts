@@ -5,6 +5,8 @@
 
 const WORD = 2 ** 32
 const ROUNDS = 64
+/** Bytes. */
+export const BLOCK = 64
 
 /** The first bits behind the point of roots of the first primes. */
 const fractions = (count: number, root: number): number[] => {
@@ -18,21 +20,38 @@ const CONSTANTS = fractions(ROUNDS, 3)
 
 const turn = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
 
+const ASCII = /^[\0-\x7f]*$/
+const byteOf = (hex: string): string => String.fromCharCode(Number.parseInt(hex.slice(-2), 16))
+
 /** @returns 64 hexadecimal digits, of the text's UTF-8 */
 export function sha256(text: string): string {
-  // Not every place where tests of apps run has a TextEncoder.
-  const bytes = encodeURIComponent(text).replace(/%(..)/g, (_, hex) =>
-    String.fromCharCode(Number(`0x${hex}`)),
-  )
-  const padded = new Uint8Array((((bytes.length + 8) >> 6) + 1) << 6)
-  for (let i = 0; i < bytes.length; i++) padded[i] = bytes.charCodeAt(i)
-  padded[bytes.length] = 0x80
-  const view = new DataView(padded.buffer)
-  view.setUint32(padded.length - 8, bytes.length / (WORD / 8))
-  view.setUint32(padded.length - 4, bytes.length * 8)
-  const hash = Int32Array.from(FIRST)
+  const hash = newHash()
+  const bytes = bytesOf(text)
+  mix(hash, bytes + endOf(bytes.length))
+  return hexOf(hash)
+}
+
+/** Its UTF-8, a character for each byte. Not every place where apps run has a TextEncoder. */
+export const bytesOf = (text: string): string =>
+  ASCII.test(text) ? text : encodeURIComponent(text).replace(/%../g, byteOf)
+
+export const newHash = (): Int32Array => Int32Array.from(FIRST)
+
+/** What follows after so many bytes. */
+export const endOf = (length: number): string =>
+  '\x80'.padEnd(BLOCK - ((length + 8) % BLOCK), '\0') +
+  (length * 8).toString(16).padStart(16, '0').replace(/../g, byteOf)
+
+export const hexOf = (hash: Int32Array): string =>
+  Array.from(hash, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
+
+/** @param bytes whole blocks */
+export function mix(hash: Int32Array, bytes: string): void {
   const words = new Int32Array(ROUNDS)
-  for (let at = 0; at < padded.length; at += ROUNDS) {
+  const byte = (at: number): number => bytes.charCodeAt(at)
+  const wordAt = (at: number): number =>
+    (byte(at) << 24) | (byte(at + 1) << 16) | (byte(at + 2) << 8) | byte(at + 3)
+  for (let at = 0; at < bytes.length; at += BLOCK) {
     let [a, b, c, d, e, f, g, h] = hash as unknown as number[] as [
       number,
       number,
@@ -47,7 +66,7 @@ export function sha256(text: string): string {
       const [x, y] = [words[i - 15]!, words[i - 2]!]
       words[i] =
         i < 16
-          ? view.getInt32(at + i * 4)
+          ? wordAt(at + i * 4)
           : words[i - 16]! +
             words[i - 7]! +
             (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) +
@@ -70,7 +89,6 @@ export function sha256(text: string): string {
     }
     for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) hash[i]! += word
   }
-  return Array.from(hash, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
 /**

@@ -109,8 +109,7 @@ export class SeriesStorage {
         })
         if (!found) return undefined
         if (!('draft' in found)) {
-          const isKind = found.kind === sealed.kind
-          must(isKind, `the record of this key is of the kind ${found.kind}`, sealed.kind)
+          mustBeOfKind(found.kind, sealed.kind)
           mustBeSame(`record ${found.at}`, key, contentOf(found.content), contentOf(sealed.content))
           return found
         }
@@ -171,6 +170,8 @@ export class SeriesStorage {
       // guard: H28 a key has one number
       const before = known && takenBefore(known, state)
       if (known) mustBeSame(known.id, make.key, known.content, make.content)
+      // guard: H40 a key has one kind
+      mustBeOfKind(known?.kind, make.kind)
       if (before?.isOut) {
         const row = takenBy(before.row, make.page)
         if (row !== before.row) tx.saveNumber(row)
@@ -230,6 +231,10 @@ export class SeriesStorage {
     return this.#store.transact('readwrite', (tx) => recorded(tx, work))
   }
 }
+
+/** @throws HiloError `invalid-argument` */
+const mustBeOfKind = (was: string | undefined, is: string | undefined) =>
+  must(!was || !is || was === is, `the key has a record of kind ${was}`, is)
 
 /** A link, and the instant that it was made for. */
 interface Linked {

@@ -258,18 +258,47 @@ inEachStore(() => {
     till3.hilo.goOffline()
     await restore()
     expect(await closedAtServer()).toEqual(['2026-12-28'])
-    till3.hilo.goOnline()
-    await expect.poll(closedAtServer).toEqual(['2026-12-29', '2027-01-01'])
     await shop.ledger.raiseFloors({ database: 'default', by: 1 })
     await shop.ledger.reopenSeries({ database: 'default' })
+    const period = '2026-12-31'
+    const untold = { refused: 'untold', missing: [] }
+    expect(await handOver(1, { period, newPeriod: true })).toEqual(untold)
+    till3.hilo.goOnline()
+    await expect.poll(closedAtServer).toEqual(['2026-12-29', '2027-01-01'])
     till3.hilo.goOffline()
-    await handOver(1, { period: '2026-12-31' })
+    expect(await handOver(1, { period })).toMatchObject({ device: 'Till 4' })
     const till4 = openTill(shop, { name: newName(), series: { ...series, device: 'Till 4' } })
     today = '2026-12-29'
     await expect(till4.receipts.next({ key: 'x' })).rejects.toThrow(`${today} was closed`)
     // A day that is open still, of which the server had heard only after the backup.
     today = '2026-12-30'
     expect(await idsOf(till4.receipts, 'x')).toEqual(['T3-2026-12-30-000002'])
+  })
+
+  test('what a server had heard before it was restored is in doubt after a hand-over', async () => {
+    today = 'bob'
+    const till3 = openTill(shop, { name: newName(), series })
+    await idsOf(till3.receipts, 'a')
+    const restore = await shop.backUp()
+    for (const [client, key] of [
+      ['eve', 'b'],
+      ['bob', 'c'],
+    ]) {
+      today = client!
+      await idsOf(till3.receipts, key!)
+    }
+    await idsOf(till3.receipts, 'c')
+    till3.hilo.goOffline()
+    // Nobody raises the floors, and no device has shown yet what was lost.
+    await restore()
+    await handOver(2, { period: 'bob' })
+    const till4 = openTill(shop, { name: newName(), series: { ...series, device: 'Till 4' } })
+    today = 'eve'
+    expect(await idsOf(till4.receipts, 'x')).toEqual(['T3-eve-000001'])
+    till3.hilo.goOnline()
+    await expect
+      .poll(async () => (await till3.receipts.report())[0]!.ended)
+      .toMatchObject({ kind: 'handed-over', doubtful: { from: 2, to: 2 } })
   })
 })
 

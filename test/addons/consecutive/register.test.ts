@@ -10,6 +10,7 @@ import { exported } from '../../../src/addons/consecutive/chain-export.js'
 import { consecutive } from '../../../src/addons/consecutive/index.js'
 import { sealOfState } from '../../../src/addons/consecutive/register.js'
 import { canonical, sha256 } from '../../../src/addons/consecutive/sha256.js'
+import { newSum } from '../../../src/addons/consecutive/sum.js'
 import { type SqliteDatabase, sqliteStore } from '../../../src/addons/sqlite/index.js'
 import type { Entry, NumberRow } from '../../../src/device/series-store.js'
 import { newName, openRaw, requested } from '../../support/idb.js'
@@ -72,6 +73,9 @@ test.each([0, 1, 3, 55, 56, 63, 64, 65, 119, 120, 1000])('a hash of %i character
     '',
   )
   expect(sha256(text)).toBe(byNode(text))
+  const sum = newSum()
+  for (const part of [text, 'é', '', text, text.slice(1)]) sum.add(part)
+  expect(sum.hex()).toBe(byNode(`${text}é${text}${text.slice(1)}`))
 })
 
 test('a value is written the same, whatever the order of its keys', () => {
@@ -404,6 +408,26 @@ describe('a key', () => {
     expect((await receipts.report())[0]!.numbers).toMatchObject([{ content: was }, {}])
   })
 
+  test('of a number has one kind', async () => {
+    const text = (_: unknown, previous: string) => previous
+    const { receipts } = openTill(shop, { series: { chain: chain({ text }) } })
+    const made = await receipts.next({ key: 'a', kind: 'sale' })
+    await receipts.next({ key: 'b' })
+    const other = { key: 'a', kind: 'refund' }
+    await expect(receipts.next(other)).rejects.toEqual(
+      refusal(/the key has a record of kind sale; this is refund/),
+    )
+    await expect(receipts.next({ key: 'b', kind: 'sale' })).rejects.toEqual(
+      refusal(/kind number; /),
+    )
+    // Who asks for the number again need not know its kind.
+    expect([
+      await receipts.next({ key: 'a' }),
+      await receipts.next({ key: 'a', kind: 'sale' }),
+    ]).toEqual([made, made])
+    expect((await receipts.verify()).broken).toEqual([])
+  })
+
   test('of a record has one content and one kind', async () => {
     const text = (_: unknown, previous: string) => previous
     const { receipts } = openTill(shop, { series: { chain: chain({ text }) } })
@@ -412,7 +436,7 @@ describe('a key', () => {
       refusal(/record 1 was made for the key "a"/),
     )
     await expect(receipts.record({ key: 'a', kind: 'void', content: 1 })).rejects.toEqual(
-      refusal(/the record of this key is of the kind event; this is void/),
+      refusal(/the key has a record of kind event; this is void/),
     )
     expect((await receipts.verify()).broken).toEqual([])
   })
