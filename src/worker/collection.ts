@@ -98,10 +98,10 @@ export function newCollection(
       if (request.want > 0) await asking
       // guard: H4 a page that has gone is leased nothing by an exchange that comes to its turn late
       const now = () => waiter.request
-      const given = await record.update<Given | undefined>((state, around) =>
-        waits(now()) ? [state, undefined] : lease(state, now(), around),
+      const given = await record.update<Given | boolean>((state, around) =>
+        waits(now()) ? [state, claimsFirst(state)] : lease(state, now(), around),
       )
-      return given ? give(request, given) : askFirst(waiter.request)
+      return typeof given === 'object' ? give(request, given) : askFirst(waiter.request, given)
     } finally {
       waiting.remove(waiter)
     }
@@ -118,20 +118,21 @@ export function newCollection(
   /**
    * A device that starts may be a copy, or may have gone back: it asks the server before it leases
    * stored numbers. The step that stores the answer also leases.
+   * @param isClaimed a claim of an earlier session goes before
    */
-  async function askFirst(request: Exchange): Promise<Exchanged> {
+  async function askFirst(request: Exchange, isClaimed: boolean): Promise<Exchanged> {
     const waiter = waiting.add(request, 'check-in')
     const served = new Promise<void>((resolve) => {
       waiter.served = resolve
     })
-    asking ??= ask()
+    asking ??= ask(isClaimed)
     await Promise.race([served, asking])
     waiting.remove(waiter)
     return waiter.given ? give(request, waiter.given) : exchange(waiter.request)
   }
 
   /** Resolves when the server has said whether this device is a copy, or a second has passed. */
-  async function ask(): Promise<void> {
+  async function ask(isClaimed: boolean): Promise<void> {
     // The page has yet to hear of numbers that are lost to a copy now.
     record.notify()
     let cancel = () => {}
@@ -139,14 +140,14 @@ export function newCollection(
       // guard: H32 a server that does not answer is not waited for
       cancel = owner.after(ASK_MS, resolve)
     })
-    await Promise.race([late, checkInFirst().catch(() => {})])
+    await Promise.race([late, checkInFirst(isClaimed).catch(() => {})])
     cancel()
     record.start = ended(record.start)
   }
 
-  async function checkInFirst(): Promise<void> {
+  async function checkInFirst(isClaimed: boolean): Promise<void> {
     // guard: H32 a claim of an earlier session does not hide a copy
-    if (await record.update((state) => [state, claimsFirst(state)])) await claims.ask(0)
+    if (isClaimed) await claims.ask(0)
     await checkIns.ask(record)
   }
 
