@@ -45,6 +45,8 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
         for (const range of [...ranges, ...offers.map((each) => each.range)])
           checker.mayComeBack(seriesOf(range), device.name, range, true)
       }
+    simulation.unawareOfRestore.add(node)
+    receipts?.restored(devices)
     await server.restore(backup.copy)
     askAtOnce(simulation)
   })
@@ -59,6 +61,7 @@ export function copyProved(simulation: Simulation, node: string, server: OwnServ
   // Each process hears of it.
   if (copies.has(node)) return
   copies.add(node)
+  simulation.unawareOfRestore.delete(node)
   simulation.hit('restore proved')
   // A grant that was made before is told to the checker in the same turn.
   scheduler.post(actor, 0, `database ${node} is known to be a copy`, () => checker.stopped(node))

@@ -77,6 +77,8 @@ export class Simulation {
   readonly seenBefore = new Map<string, number>()
   /** Nodes that know that they were restored, and whose operator will raise the floors. */
   readonly copies = new Set<string>()
+  /** Nodes that were restored, and have heard of nothing that shows it. */
+  readonly unawareOfRestore = new Set<string>()
   readonly claims = new Claims(this.checker)
   readonly networkActor = new Actor('network')
   readonly unrest = new Unrest(
