@@ -106,8 +106,8 @@ export const TWICE = allowed({
   ],
   'a receipt of a server that did not know of its restore': [
     'docs/series-at-the-server.md',
-    'A server that does not know of its restore hands over what the backup has, and the other till ' +
-      'makes the last numbers again.',
+    'A server that does not know of its restore hands over what the backup has, and the other ' +
+      'till makes the last numbers again.',
   ],
 })
 export type Twice = keyof typeof TWICE
