@@ -5,8 +5,15 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { z } from 'zod'
 import { drainOf } from './drain.js'
-import type { HandlerLimits, HandlerOptions } from './http/handler-options.js'
+import {
+  DATABASES_LISTED,
+  type HandlerLimits,
+  type HandlerOptions,
+  handlerChecks,
+  refuseUnlisted,
+} from './http/handler-options.js'
 import { DEFAULT_HOST, DEFAULT_PORT, namesToAnswer } from './http/open.js'
 import type { LedgerLimits } from './ledger/ledger.js'
 import { checked, type Optional, parted } from './ledger/option-checks.js'
@@ -68,26 +75,48 @@ const KEEP_ALIVE_MS = 75_000
 /** A request may be on its way on a connection that seems idle. */
 const IDLE_CONNECTION_SECONDS = 0.25
 
-export async function serve({
-  port = DEFAULT_PORT,
-  host = DEFAULT_HOST,
-  dataDir,
-  databaseUrl,
-  collections,
-  counters,
-  upstream,
-  first,
-  create,
-  secrets,
-  horizon: horizonDays = DEFAULT_HORIZON_DAYS,
-  limits = {},
-  log = createLog(),
-  ...rest
-}: ServeOptions = {}): Promise<HiloServer> {
-  checked(horizon, horizonDays, 'serve', () => 'horizon')
+type Checked = keyof typeof handlerChecks.shape
+
+/** The ledger looks at its own options. */
+const later = z.unknown().optional()
+const serveOptions = handlerChecks
+  .omit({ ledger: true })
+  .extend({
+    port: later,
+    dataDir: later,
+    databaseUrl: later,
+    collections: later,
+    counters: later,
+    upstream: later,
+    first: later,
+    create: later,
+    secrets: later,
+    horizon: horizon.optional(),
+    log: handlerChecks.shape.log.optional(),
+  } satisfies Record<Exclude<keyof ServeOptions, Checked> | 'log', z.ZodType>)
+  .refine(...DATABASES_LISTED)
+  .superRefine(refuseUnlisted)
+
+export async function serve(options: ServeOptions = {}): Promise<HiloServer> {
+  const { ledgerLimits, handlerLimits } = parted(options.limits ?? {})
   // The handler asks, too. A refusal here leaves no ledger behind.
+  checked(serveOptions, { ...options, limits: handlerLimits }, 'serve')
+  const {
+    port = DEFAULT_PORT,
+    host = DEFAULT_HOST,
+    dataDir,
+    databaseUrl,
+    collections,
+    counters,
+    upstream,
+    first,
+    create,
+    secrets,
+    horizon: horizonDays = DEFAULT_HORIZON_DAYS,
+    log = createLog(),
+    ...rest
+  } = options
   namesToAnswer({ ...rest, host })
-  const { ledgerLimits, handlerLimits } = parted(limits)
   const ledger = await openLedger({
     dataDir,
     databaseUrl,

@@ -47,6 +47,18 @@ describe('a server without tokens', () => {
     expect(existsSync(data)).toBe(false)
   })
 
+  test.each([
+    ['prot', { prot: 1 }, /Unrecognized key: "prot"\. Did you mean port\?/],
+    ['tokens', { tokens: [] }, /tokens/],
+    ['horizon', { horizon: 1 }, /horizon/],
+    ['limits', { limits: { btach: 1 } }, /btach/],
+  ])('a wrong option is named, and no ledger is left behind: %s', async (_, wrong, message) => {
+    const dataDir = join(newFolder(), 'data')
+    const starting = serve({ port: 0, dataDir, create: true, log, ...(wrong as ServeOptions) })
+    await expect(starting).rejects.toThrow(message)
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
   test('answers on this machine only under the names of this machine', async () => {
     const statusOf = await start({ hosts: ['shop.localhost'], publicUrl: 'http://localhost:8080' })
     for (const name of ['localhost', '127.0.0.1:8080', '[::1]:8080', 'shop.localhost:5173'])

@@ -122,7 +122,7 @@ const unaddressed = (message: string): string =>
 /** A message has forty words at most, and its address takes two. */
 const MOST_WORDS = 38
 
-/** A message, and the begin of its cause's message. The error has the whole cause, too. */
+/** A message, and the beginning of its cause's message. The error has the whole cause, too. */
 export function because(what: string, { message }: Pick<Failure, 'message'>): string {
   return `${what} ${brief(unaddressed(message), MOST_WORDS - what.split(' ').length)}`
 }

@@ -226,32 +226,32 @@ export function refuseUnlisted({ databases, tokens }: Listed, context: z.Refinem
         })
 }
 
-const handlerOptions = z
-  .strictObject({
-    ledger: z.custom<Ledger>(
-      (value) => typeof (value as Ledger | undefined)?.claim === 'function',
-      'is missing: pass what openLedger() resolves with',
-    ),
-    nodeTag: nodeTag.default('A'),
-    serverPrefix: serverPrefix.optional(),
-    publicUrl: publicUrl.optional(),
-    databases: databases.optional(),
-    cors: z.strictObject({ origins: z.array(origin) }).optional(),
-    hosts: z.array(host).min(1, 'is empty: nobody could ask; leave it out to allow any').optional(),
-    host: z.string().min(1, 'is empty: leave it out').optional(),
-    open: z.boolean().default(false),
-    tokens: z.union([tokens, callback<Extract<Tokens, () => unknown>>()], TOKEN_FORM).optional(),
-    authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
-    isReady: callback<NonNullable<HandlerOptions['isReady']>>().default(() => () => true),
-    log: z.custom<Log>(
-      (value) => typeof (value as Log | undefined)?.error === 'function',
-      'has no method error',
-    ),
-    logRequests: z.boolean().default(false),
-    limits: limits.prefault({}),
-  } satisfies Checks<HandlerOptions>)
-  .refine(...DATABASES_LISTED)
-  .superRefine(refuseUnlisted)
+/** Of each option alone. */
+export const handlerChecks = z.strictObject({
+  ledger: z.custom<Ledger>(
+    (value) => typeof (value as Ledger | undefined)?.claim === 'function',
+    'is missing: pass what openLedger() resolves with',
+  ),
+  nodeTag: nodeTag.default('A'),
+  serverPrefix: serverPrefix.optional(),
+  publicUrl: publicUrl.optional(),
+  databases: databases.optional(),
+  cors: z.strictObject({ origins: z.array(origin) }).optional(),
+  hosts: z.array(host).min(1, 'is empty: nobody could ask; leave it out to allow any').optional(),
+  host: z.string().min(1, 'is empty: leave it out').optional(),
+  open: z.boolean().default(false),
+  tokens: z.union([tokens, callback<Extract<Tokens, () => unknown>>()], TOKEN_FORM).optional(),
+  authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
+  isReady: callback<NonNullable<HandlerOptions['isReady']>>().default(() => () => true),
+  log: z.custom<Log>(
+    (value) => typeof (value as Log | undefined)?.error === 'function',
+    'has no method error',
+  ),
+  logRequests: z.boolean().default(false),
+  limits: limits.prefault({}),
+} satisfies Checks<HandlerOptions>)
+
+const handlerOptions = handlerChecks.refine(...DATABASES_LISTED).superRefine(refuseUnlisted)
 
 export type CheckedOptions = Omit<z.output<typeof handlerOptions>, 'hosts'> & {
   hosts: readonly string[] | undefined
