@@ -88,6 +88,15 @@ describe('a start on changed tables of PostgreSQL is refused', () => {
     await (await openLedger({ databaseUrl })).close()
   })
 
+  test('not where the database quotes every name that it shows', async () => {
+    const url = new URL(await newDatabase())
+    url.searchParams.set('options', '-c quote_all_identifiers=on')
+    await (await openLedger({ databaseUrl: url.href, create: true })).close()
+    const ledger = await openLedger({ databaseUrl: url.href })
+    onTestFinished(() => ledger.close())
+    expect(await ledger.claim([{ ...WISH, id: randomUUID(), at: 0 }])).toHaveLength(1)
+  })
+
   test('not for what the tables of others have, nor for what does nothing', async () => {
     const databaseUrl = await newDatabase()
     await (await openLedger({ databaseUrl, create: true })).close()

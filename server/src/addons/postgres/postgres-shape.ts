@@ -13,6 +13,9 @@ interface Row {
   parts: string[]
 }
 
+/** Where `quote_all_identifiers` is on, it stands in quotes. */
+const unquoted = (name: string): string => `pg_catalog.btrim(${name}, '"')`
+
 /** A trigger that is disabled fires in no session. Those of foreign keys change nothing here. */
 const TABLES_IN = `
   SELECT c.relname AS "name", c.relkind AS "kind", c.relpersistence = 'u' AS "isUnlogged",
@@ -26,7 +29,7 @@ const TABLES_IN = `
       WHERE tgrelid = c.oid AND NOT tgisinternal AND tgenabled <> 'D') AS "hooks",
     ARRAY(
       SELECT pg_catalog.concat(attname, ' ',
-        pg_catalog.upper(pg_catalog.format_type(atttypid, atttypmod)),
+        pg_catalog.upper(${unquoted('pg_catalog.format_type(atttypid, atttypmod)')}),
         CASE WHEN attnotnull THEN ' NOT NULL' END)
       FROM pg_catalog.pg_attribute
       WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
@@ -35,7 +38,7 @@ const TABLES_IN = `
         ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
       WHERE k.conrelid = c.oid AND k.contype = 'c'
       UNION ALL SELECT pg_catalog.concat('UNIQUE (', pg_catalog.array_to_string(ARRAY(
-          SELECT pg_catalog.pg_get_indexdef(indexrelid, place, true) COLLATE "C"
+          SELECT ${unquoted('pg_catalog.pg_get_indexdef(indexrelid, place, true)')} COLLATE "C"
           FROM pg_catalog.generate_series(1, indnkeyatts) place ORDER BY 1), ', '), ')')
       FROM pg_catalog.pg_index
       WHERE indrelid = c.oid AND indisunique AND indimmediate AND indisvalid
