@@ -33,6 +33,7 @@ import { Series, type TakenNumber, untilAborted } from './series.js'
 import type { SeriesServer } from './server.js'
 import { contentOf, SeriesStorage } from './storage.js'
 
+export type { StatedPeriod } from '../../core/series-marks.js'
 export type { SeriesHandedOver } from '../../core/wire.js'
 export type { Closing, NumberRange, Reopened } from '../../device/series-store.js'
 export type { ExportOptions } from './chain-export.js'
