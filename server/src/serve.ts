@@ -75,25 +75,29 @@ const KEEP_ALIVE_MS = 75_000
 /** A request may be on its way on a connection that seems idle. */
 const IDLE_CONNECTION_SECONDS = 0.25
 
-type Checked = keyof typeof handlerChecks.shape
+type Handlers = Omit<HandlerOptions, 'ledger' | 'limits'>
+const OF_HANDLER = Object.keys(handlerChecks.shape) as (keyof Handlers)[]
+const OF_LEDGER = [
+  'dataDir',
+  'databaseUrl',
+  'collections',
+  'counters',
+  'upstream',
+  'first',
+  'create',
+  'secrets',
+] as const satisfies (keyof LedgerOptions)[]
 
 /** The ledger looks at its own options. */
 const later = z.unknown().optional()
 const serveOptions = handlerChecks
   .omit({ ledger: true })
   .extend({
+    ...Object.fromEntries(OF_LEDGER.map((name) => [name, later])),
     port: later,
-    dataDir: later,
-    databaseUrl: later,
-    collections: later,
-    counters: later,
-    upstream: later,
-    first: later,
-    create: later,
-    secrets: later,
     horizon: horizon.optional(),
     log: handlerChecks.shape.log.optional(),
-  } satisfies Record<Exclude<keyof ServeOptions, Checked> | 'log', z.ZodType>)
+  })
   .refine(...DATABASES_LISTED)
   .superRefine(refuseUnlisted)
 
@@ -104,40 +108,21 @@ export async function serve(options: ServeOptions = {}): Promise<HiloServer> {
   const {
     port = DEFAULT_PORT,
     host = DEFAULT_HOST,
-    dataDir,
-    databaseUrl,
-    collections,
-    counters,
-    upstream,
-    first,
-    create,
-    secrets,
     horizon: horizonDays = DEFAULT_HORIZON_DAYS,
     log = createLog(),
-    ...rest
   } = options
-  namesToAnswer({ ...rest, host })
-  const ledger = await openLedger({
-    dataDir,
-    databaseUrl,
-    collections,
-    counters,
-    upstream,
-    first,
-    create,
-    secrets,
-    limits: ledgerLimits,
-  })
+  namesToAnswer({ ...options, host })
+  const ledger = await openLedger({ ...picked(options, OF_LEDGER), limits: ledgerLimits })
   try {
     // A server that could grant nothing does not start.
     await ledger.ping()
     const handler = createHiloHandler({
-      ...rest,
+      ...picked(options, OF_HANDLER),
       host,
       log,
       limits: handlerLimits,
       ledger,
-      isReady: () => !drain.hasBegun && (rest.isReady?.() ?? true),
+      isReady: () => !drain.hasBegun && (options.isReady?.() ?? true),
     })
     const listener = getRequestListener(handler, { hostname: NO_HOST })
     const http = createServer(
@@ -175,6 +160,9 @@ export async function serve(options: ServeOptions = {}): Promise<HiloServer> {
     throw error
   }
 }
+
+const picked = <T extends object, Key extends keyof T>(from: T, keys: readonly Key[]) =>
+  Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<T, Key>
 
 /** By the code of an error. */
 const ADVICE: Readonly<Record<string, string>> = {
