@@ -97,7 +97,7 @@ export function newCollection(
       await owner.store
       if (request.want > 0) await asking
       // guard: H4 a page that has gone is leased nothing by an exchange that comes to its turn late
-      const now = () => waiter.request
+      const now = () => (owner.signal.aborted ? unwanted(waiter.request) : waiter.request)
       const given = await record.update<Given | boolean>((state, around) =>
         waits(now()) ? [state, claimsFirst(state)] : lease(state, now(), around),
       )
@@ -108,7 +108,7 @@ export function newCollection(
   }
 
   function waits({ want }: Exchange): boolean {
-    if (want === 0 || owner.signal.aborted) return false
+    if (want === 0) return false
     const [start, waits] = wanted(record.start, owner.isOnline())
     record.start = start
     // guard: H32 nothing is leased to any page before the answer
@@ -176,6 +176,12 @@ export function newCollection(
     return record.update((state) => [state, !state.stopped && state.ranges.length > 0])
   }
 
+  /** @returns why there is nothing to lease, neither from the server nor from another page */
+  async function claimed(want: number): Promise<{ failure: Failure } | undefined> {
+    const failure = await claims.ask(want)
+    return failure && !(await gather()) ? { failure } : undefined
+  }
+
   return {
     record,
     checkIns,
@@ -184,14 +190,16 @@ export function newCollection(
 
     claim: (want: number, request?: Exchange): Promise<Answer<Exchanged>> =>
       answer(async () => {
-        const waiter = request && waiting.add(request, 'claim')
-        const failure = await claims.ask(request ? enough(want, record.shared.reserve) : want)
-        if (waiter) waiting.remove(waiter)
-        const isClosing = owner.signal.aborted
-        if (waiter?.given) return give(waiter.request, waiter.given)
-        if (failure && !(await gather())) return { failure }
-        if (!waiter) return NOTHING
-        return exchange(isClosing ? unwanted(waiter.request) : waiter.request)
+        if (!request) return (await claimed(want)) ?? NOTHING
+        const waiter = waiting.add(request, 'claim')
+        try {
+          const refusal = await claimed(enough(want, record.shared.reserve))
+          if (waiter.given) return give(waiter.request, waiter.given)
+          return refusal ?? exchange(waiter.request)
+        } finally {
+          // Until now its page may have cancelled it, also while other pages were asked to park.
+          waiting.remove(waiter)
+        }
       }),
 
     reserve: (count: number, isCancelled: () => boolean): Promise<Answer<object>> =>

@@ -1,7 +1,9 @@
 /** The owner’s claims: stored before they are sent, repeated as they were, added once. */
 import { describe, expect, test } from 'vitest'
 import { HiloError } from '../../src/core/errors.js'
-import { emptyState } from '../../src/device/state.js'
+import type { Owner } from '../../src/device/contract.js'
+import { type Exchange, emptyState } from '../../src/device/state.js'
+import { range } from '../support/ranges.js'
 import {
   DiskStore,
   exchangeOf,
@@ -387,6 +389,45 @@ describe('a claim for an exchange', () => {
     }
     expect(must(await owner.claim(target, 16, request)).leases).toEqual([])
     expect(await world.stored()).toMatchObject({ leases: [], ranges: [{ from: 1, to: 32 }] })
+  })
+
+  describe('whose page goes while other pages are asked for numbers', () => {
+    /** Another tab parks 32 numbers once it is asked; meanwhile `leave` happens. */
+    const leaving = (leave: (owner: Owner, request: Exchange) => void) => {
+      const world = new FakeWorld()
+      world.source.onClaim = () => Promise.reject(unreachable)
+      const request = exchangeOf({ want: 16 })
+      const { openTabs } = world
+      world.openTabs = (...args) => ({
+        ...openTabs!(...args)!,
+        askToPark: async () => {
+          await world.put({ ...emptyState(), ranges: [range(1, 32)] })
+          leave(owner, request)
+          return true
+        },
+      })
+      const { owner } = ownerIn(world)
+      return { world, answered: owner.claim(target, 16, request) }
+    }
+
+    test('leases it what they parked, if it stays', async () => {
+      const { world, answered } = leaving(() => {})
+      expect(must(await answered).leases).toMatchObject([{ range: { from: 1, to: 16 } }])
+      expect((await world.stored()).leases).toHaveLength(1)
+    })
+
+    test.each<[string, Parameters<typeof leaving>[0]]>([
+      [
+        'it has cancelled the exchange',
+        (owner, { id }) =>
+          owner.exchange(target, exchangeOf({ notes: [{ exchange: id, takeBack: [] }] })),
+      ],
+      ['its owner closes', (owner) => owner.close()],
+    ])('leases it nothing: %s', async (_, leave) => {
+      const { world, answered } = leaving(leave)
+      await answered
+      expect(await world.stored()).toMatchObject({ leases: [], ranges: [{ from: 1, to: 32 }] })
+    })
   })
 })
 
