@@ -95,6 +95,20 @@ test('a page asked to spare ids parks what was on its way to it, and then answer
   expect(allocator.pageLeases.queue.held).toBe(16)
 })
 
+test('a page that is released while it fetches asks its server for nothing more', async () => {
+  const { allocator, exchanges } = newAllocator()
+  const caller = new AbortController()
+  const waiting = { timeout: Number.POSITIVE_INFINITY, signal: caller.signal }
+  const refused = expect(allocator.when(20, () => {}, waiting)).rejects.toThrow()
+  await flush()
+  void allocator.stock.beginRelease()
+  await exchanges[0]!.answer()
+  await exchanges[1]!.answer()
+  expect(exchanges.map(({ request }) => request.want)).toEqual([20, 0])
+  caller.abort()
+  await refused
+})
+
 const offer = { id: 'page:0.offer0', page: 'page', range: range(17, 32) }
 
 test('a page that is short takes back its offers before it asks the server for more', async () => {
