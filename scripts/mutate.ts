@@ -2,7 +2,8 @@
  * `npm run mutate`: changes a copy of the sources, one place at a time, and shows that a test
  * notices. It takes out each guard against duplicates in `guards.ts`, and makes each mutant that
  * `mutants.ts` generates. Fails when no test notices, unless `survivors.md` has the reason. A crash
- * notices nothing, so each change has to compile. The checkout is never touched.
+ * notices nothing, so each change has to compile. What the linter refuses is noticed before any
+ * test runs. The checkout is never touched.
  *
  *     npm run mutate -- --guards               the guards only; --generated: the mutants only
  *     npm run mutate -- --only 'strict'        those whose name contains this, `H2 ` or `src/core/`
@@ -23,7 +24,7 @@ import { guardedCode, replaceMarked } from './markers.js'
 import { drawn, type Mutant, mutantsOf } from './mutants.js'
 import { survivors } from './survivors.js'
 import { FIRST_SEED, inLanes, isNoticed, row, type Trial, trying, type Verdict } from './trials.js'
-import { typeErrors, type Version } from './type-errors.js'
+import { RULE, typeErrors, type Version } from './type-errors.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** Explored and simulated for each mutant that no test notices, in a run of all. */
@@ -71,7 +72,8 @@ const errors = typeErrors(ROOT, versions)
 for (const [i, { name }] of guards.entries())
   for (const error of errors[i]!)
     complaints.push(`What stands for the guard does not compile: ${name}\n  ${error}`)
-const compiling = candidates.filter((_, i) => errors[guards.length + i]!.length === 0)
+const refused = new Set(candidates.filter((_, i) => errors[guards.length + i]!.includes(RULE)))
+const compiling = candidates.filter((_, i) => errors[guards.length + i]!.every((e) => e === RULE))
 console.log(`${compiling.length} of ${candidates.length} mutants compile.`)
 if (!values.generated && guards.length > 0) await tryGuards()
 if (compiling.length > 0) await tryMutants(compiling.slice(0, sample))
@@ -139,6 +141,7 @@ async function tryMutants(compiling: readonly Mutant[]): Promise<void> {
   const trials = compiling.map((mutant, i) => ({
     name: mutant.name,
     version: sourceOf(mutant),
+    isRefused: refused.has(mutant),
     tests: tests[i]!,
     ...few,
     always: false,

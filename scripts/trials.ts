@@ -2,12 +2,14 @@
 import type { Answer, TestsOfFile } from './judge.js'
 import { Lane, type LaneOptions, nothing, type Run } from './lane.js'
 import { loadedFiles } from './loaded-files.js'
-import type { Version } from './type-errors.js'
+import { RULE, type Version } from './type-errors.js'
 
 /** A change, the tests that judge it, and how much is explored and simulated. */
 export interface Trial {
   name: string
   version: Version
+  /** The linter refuses the change, and no test has to. */
+  isRefused?: boolean
   tests: readonly TestsOfFile[]
   states: number
   schedules: number
@@ -51,8 +53,9 @@ export function trying(repository: string): (lane: Lane, trial: Trial) => Promis
   const explored = loadedFiles(repository, 'scripts/model.ts')
   return (lane, trial) =>
     lane.with([trial.version], async () => {
-      const answer =
-        trial.tests.length === 0
+      const answer = trial.isRefused
+        ? { ...nothing('failed', ''), test: RULE }
+        : trial.tests.length === 0
           ? nothing('passed', 'No test runs this code.')
           : await lane.test(trial.tests)
       const asksMore = trial.always || !isNoticed(answer)

@@ -6,8 +6,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { parseSync } from 'oxc-parser'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { GUARDS, hazardOf } from '../scripts/guards.js'
 import { loadedFiles } from '../scripts/loaded-files.js'
 import { guardedCode, markedIn, replaceMarked } from '../scripts/markers.js'
@@ -18,17 +17,14 @@ const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.ur
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const code = guardedCode(ROOT)
 
-describe('each guard', () => {
-  test.each(GUARDS.map((guard) => [guard.name, guard] as const))('%s', (name, guard) => {
-    const marked = code.filter((each) => each.name === name)
-    expect(marked, 'places in the sources with its comment').toHaveLength(1)
-    const [{ file, source, start, end }] = marked as [(typeof marked)[0]]
+test.each(GUARDS.map((guard) => [guard.name, guard] as const))(
+  '%s can be taken out',
+  (_, guard) => {
+    const { source, start, end } = code.find(({ name }) => name === guard.name)!
     expect(guard.takeOut(source.slice(start, end))).not.toBe(source.slice(start, end))
-    const without = replaceMarked(source, marked[0]!, guard.takeOut)
-    expect(parseSync(file, without).errors).toEqual([])
     expect(existsSync(new URL(`../${guard.test}`, import.meta.url))).toBe(true)
-  })
-})
+  },
+)
 
 test('what stands for each guard compiles', () => {
   const marked = (name: string) => code.find((each) => each.name === name)!

@@ -238,7 +238,11 @@ export function describeHandOvers(promise: Promises): void {
       least: 3,
     })
     const lost = await tell(first, 10)
+    // It keeps no mark, so nobody asks it to tell the periods again.
+    expect(await checkIn(lost, 10)).not.toHaveProperty('again')
     await handOver({ period: '2027', last: 5 })
+    const other = { refused: 'heard', least: 45 }
+    expect(await handOver({ period: '2026', last: 5 })).toMatchObject(other)
     const { after } = await given({ device: 'Till 4', name: 'T3' })
     expect(after).toEqual({
       last: 12,

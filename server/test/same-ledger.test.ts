@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { backup, DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { LedgerOptions } from '../src/index.js'
+import { runWork, type Statement, statement } from '../src/sql/statements.js'
 import { backUp } from '../src/sqlite/backup.js'
 import { newFolder } from './folders.js'
 import { json, newHandler } from './handlers.js'
@@ -103,4 +104,18 @@ test('a process that starts on an older copy grants again, until a token proves 
   const grants = [{ token, next: 33 }]
   await restored.ask('/databases/Shop/hilo/checkin', json({ id: ID, grants }))
   expect((await restored.ask(NEXT)).status).toBe(503)
+})
+
+test('a transaction notes what was committed so far before it reads, and writes last', () => {
+  const done: string[] = []
+  const run = <Row>({ text }: Statement): Row[] => {
+    done.push(text)
+    return []
+  }
+  runWork(run, {
+    begins: () => void done.push('begins'),
+    reads: [statement('read')],
+    step: () => ({ answer: undefined, writes: [statement('write')] }),
+  })
+  expect(done).toEqual(['begins', 'read', 'write'])
 })

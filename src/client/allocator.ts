@@ -150,7 +150,7 @@ export class Allocator {
   #endBatch(leases: PageLeases): void {
     // guard: H4 what an ended batch has left goes to the device
     takeOver(this.pageLeases.page, leases.page)
-    this.pageLeases.exchange(0, false)
+    void this.pageLeases.exchange(0, false)
     this.#batches.delete(leases)
   }
 

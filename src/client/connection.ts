@@ -82,7 +82,7 @@ export class Connection {
     if (!this.#worker) return
     this.#cancelWatch ??= whenLate(HANG_MS, () => {
       let isAlive = false
-      Promise.resolve(this.owner.ping()).then(() => {
+      void Promise.resolve(this.owner.ping()).then(() => {
         isAlive = true
       })
       this.#cancelWatch = whenLate(HANG_MS, () => {

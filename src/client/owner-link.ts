@@ -51,7 +51,7 @@ export class OwnerLink {
 
   constructor(options: LinkOptions) {
     this.#options = options
-    if (options.spawn) this.#use(this.#start())
+    if (options.spawn) void this.#use(this.#start())
   }
 
   /**
@@ -72,7 +72,7 @@ export class OwnerLink {
         return await connection.call(method, args)
       } catch (error) {
         if (error !== LOST) throw error
-        if (this.#connection === connecting) this.#use(this.#replace())
+        if (this.#connection === connecting) void this.#use(this.#replace())
       } finally {
         isOver?.()
       }

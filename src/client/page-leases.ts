@@ -159,9 +159,9 @@ export class PageLeases {
     this.most = Math.max(view.stopped ? 0 : this.most, this.#count())
     const more = hearDropped(this.page, view.gaps)
     if (more.fork + more.drop + more.ledger !== 0) this.most = 0
-    if (Object.values(more).some((count) => count !== 0)) this.exchange(0)
+    if (Object.values(more).some((count) => count !== 0)) void this.exchange(0)
     // An older answer may bring numbers still.
-    if (this.view?.stopped && hearStop(this.page)) this.exchange(0)
+    if (this.view?.stopped && hearStop(this.page)) void this.exchange(0)
     if (more.fork > 0) this.#context.dropped('fork')
     if (more.drop > 0) this.#context.dropped('drop')
     const { stopped, followed } = view
@@ -197,7 +197,7 @@ export class PageLeases {
       giveUp(this.page)
       this.#leaveNotes()
     }
-    if (unconfirmed.size > before || this.offers.length > 0) this.exchange(0)
+    if (unconfirmed.size > before || this.offers.length > 0) void this.exchange(0)
   }
 
   /**
@@ -216,7 +216,7 @@ export class PageLeases {
     const id = this.#context.newExchange()
     const ranges = exit(this.page, id, this.#canSend(), serverTag, this.#keepsNothing())
     this.#leaveNotes()
-    if (ranges.length > 0) this.#giveBack(ranges)
+    if (ranges.length > 0) void this.#giveBack(ranges)
   }
 
   /** Parks all that the page holds, so that the owner can give it back. @throws HiloError */

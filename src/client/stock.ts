@@ -100,7 +100,7 @@ export class Stock {
     // guard: H16 a call during the refusal of another one is not forgotten
     this.mode = asked(isIdle)
     this.#pageLeases.isAsked = true
-    if (is !== 'fetching') this.#fetchWhileAsked()
+    if (is !== 'fetching') void this.#fetchWhileAsked()
   }
 
   /**
@@ -128,9 +128,9 @@ export class Stock {
       this.fetchLeases()
       return
     }
-    if (todo === 'refuse') this.#refuse(failure!)
+    if (todo === 'refuse') void this.#refuse(failure!)
     const hasNewTokens = view.checkedIn !== before?.checkedIn && this.#queue.held > 0
-    if (hasNewTokens && this.mode.is !== 'fetching') this.#pageLeases.exchange(0, false)
+    if (hasNewTokens && this.mode.is !== 'fetching') void this.#pageLeases.exchange(0, false)
     if (hasNewTokens) this.#watchRest()
     this.watchSurplus()
   }
@@ -144,7 +144,7 @@ export class Stock {
    * Offline: numbers that this page would have sent back go to the device, for every tab to use.
    */
   keepSurplus(): void {
-    if (this.#pageLeases.offers.length > 0) this.#pageLeases.exchange(0)
+    if (this.#pageLeases.offers.length > 0) void this.#pageLeases.exchange(0)
   }
 
   /** Another page of this device has no id left: parks the ids that no caller here waits for. */
@@ -161,7 +161,7 @@ export class Stock {
     const { warmed } = this.#needs(0)
     this.mode = hidden(this.mode)
     if (warmed <= 0) this.#pageLeases.park()
-    else if (this.#queue.held > warmed) this.#pageLeases.parkDownTo(warmed)
+    else if (this.#queue.held > warmed) void this.#pageLeases.parkDownTo(warmed)
   }
 
   exit(): void {
@@ -326,7 +326,7 @@ export class Stock {
     if (this.#context.signal.aborted) return
     this.#restTimer ??= this.#context.world.later(() => {
       this.#restTimer = undefined
-      this.#rest()
+      void this.#rest()
     }, REST_MS)
   }
 

@@ -99,7 +99,7 @@ export function newClaimRequests({ world, source, signal, run }: OwnerContext) {
 
   /** To be called before a lock: all that ask for their locks in the same turn claim together. */
   function open(): void {
-    if (!isRunning) run(gather())
+    if (!isRunning) void run(gather())
   }
 
   return {

@@ -52,7 +52,7 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
       if (more > 0) askInBackground(more)
       record.notify()
     }
-    owner.run(ask(want).then(ended))
+    void owner.run(ask(want).then(ended))
     record.notify()
   }
 

@@ -162,7 +162,7 @@ export function newCollection(
     pages.delete(request.page)
     deadPages.search(pages)
     // guard: H25 a page that asks for no number makes no claim
-    if (request.want > 0 && unmet <= 0) owner.run(topUpInAdvance())
+    if (request.want > 0 && unmet <= 0) void owner.run(topUpInAdvance())
     return given
   }
 
@@ -256,7 +256,7 @@ export function newCollection(
       // guard: H35 a storage that opens late may be a copy: the server is asked first
       record.start = 'open'
       record.notify()
-      owner.run(move())
+      void owner.run(move())
     },
 
     inspect: (): Promise<Answer<{ state: DeviceState }>> =>
@@ -266,7 +266,7 @@ export function newCollection(
     retryNow(): void {
       claims.retryNow()
       checkIns.networkMayBeBack()
-      owner.run(topUpInAdvance())
+      void owner.run(topUpInAdvance())
       record.notify()
     },
   }

@@ -54,17 +54,17 @@ export function createOwner(world: World): Owner {
   /** Until now, ids were in memory. */
   function openedLate(): void {
     storage = 'best-effort'
-    askStorageKind()
+    void askStorageKind()
     for (const each of collections.values()) each.openedLate()
   }
 
   function open(config: OwnerConfig, callbacks: OwnerCallbacks, firstView = 0): string {
     const store: Promise<DeviceStore> = world.openStore(config.name, openedLate)
-    background.run(
+    void background.run(
       store.then(({ isDurable }) => {
         // guard: H14 ranges in memory are reported
         storage = isDurable ? 'best-effort' : 'memory'
-        if (isDurable) askStorageKind()
+        if (isDurable) void askStorageKind()
       }),
     )
     const context: OwnerContext = {
@@ -216,7 +216,7 @@ export function createOwner(world: World): Owner {
       for (const { checkIns } of databases.values()) checkIns.reportNow()
     },
     retryNow() {
-      askStorageKind()
+      void askStorageKind()
       for (const each of collections.values()) each.retryNow()
     },
   }

@@ -50,6 +50,7 @@ function newAllocator(state: 'visible' | 'hidden' = 'visible') {
       exchanges.push({ request, answer })
     })
   const giveBack = vi.fn(async () => {})
+  const leaveNotes = vi.fn()
   const allocator = new Allocator(target, {
     page: 'page',
     newExchange: () => `page:${exchanges.length}`,
@@ -58,7 +59,7 @@ function newAllocator(state: 'visible' | 'hidden' = 'visible') {
       readNotes: () => [],
       forgetNotes() {},
       openStore() {},
-      leaveNotes() {},
+      leaveNotes,
       giveBack,
       sender: giveBack,
     } as unknown as PageExit,
@@ -72,7 +73,7 @@ function newAllocator(state: 'visible' | 'hidden' = 'visible') {
     dropped() {},
     otherLedger() {},
   })
-  return { allocator, exchanges, giveBack }
+  return { allocator, exchanges, giveBack, leaveNotes }
 }
 
 test('a page asked to spare ids parks what was on its way to it, and then answers', async () => {
@@ -93,6 +94,34 @@ test('a page asked to spare ids parks what was on its way to it, and then answer
   await exchanges[2]!.answer()
   expect(spared).toHaveBeenCalled()
   expect(allocator.pageLeases.queue.held).toBe(16)
+})
+
+test('a hidden page leaves notes of a lease from which it never issued an id', async () => {
+  const { allocator, exchanges, leaveNotes } = newAllocator()
+  const caller = new AbortController()
+  const waiting = { timeout: 10_000, signal: caller.signal }
+  const refused = expect(allocator.when(20, () => {}, waiting)).rejects.toThrow()
+  await flush()
+  await exchanges[0]!.answer({ leases: [{ id: 'page:0.0', page: 'page', range: range(1, 16) }] })
+  caller.abort()
+  await refused
+  allocator.stock.park()
+  const note = expect.objectContaining({ lease: 'page:0.0', next: 1 })
+  expect(leaveNotes).toHaveBeenCalledWith(target, expect.arrayContaining([note]))
+})
+
+test('a page that is released while it fetches asks its server for nothing more', async () => {
+  const { allocator, exchanges } = newAllocator()
+  const caller = new AbortController()
+  const waiting = { timeout: Number.POSITIVE_INFINITY, signal: caller.signal }
+  const refused = expect(allocator.when(20, () => {}, waiting)).rejects.toThrow()
+  await flush()
+  void allocator.stock.beginRelease()
+  await exchanges[0]!.answer()
+  await exchanges[1]!.answer()
+  expect(exchanges.map(({ request }) => request.want)).toEqual([20, 0])
+  caller.abort()
+  await refused
 })
 
 const offer = { id: 'page:0.offer0', page: 'page', range: range(17, 32) }

@@ -225,6 +225,15 @@ test('surplus is asked for once in a while, where there is some and it can be se
   expect(requests).toHaveLength(1)
 })
 
+test('a page whose surplus another page has taken keeps its lease', async () => {
+  pageLeases.exchange(16)
+  await requests[0]!.answer({ view: { ...view, surplus: 1 }, leases: [lease] })
+  const returned = pageLeases.returnSurplus()
+  await requests[1]!.answer({})
+  await returned
+  expect(pageLeases.queue.held).toBe(16)
+})
+
 describe('a page that is closed', () => {
   test('takes its offer back: the device may lease the numbers again', async () => {
     pageLeases.exchange(16)

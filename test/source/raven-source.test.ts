@@ -104,7 +104,7 @@ describe('a claim', () => {
     expect(await refusal(source().claim(target, claim))).toMatchObject({
       code: 'no-hilo-server',
       noAnswer: true,
-      message: expect.stringMatching(/it answers another claim .*A cache in front of it/),
+      message: expect.stringMatching(/it answers another claim \(.*\{.*A cache in front of it/),
     })
     serve({ collections: [{ ...answer, ...odd }] })
     expect(await source().claimTogether([{ target, claim }])).toEqual([undefined])

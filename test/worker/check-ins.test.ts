@@ -318,6 +318,26 @@ describe('a device that starts', () => {
     expect((await leased).leases).toHaveLength(1)
   })
 
+  test('that has checked in checks in anew after it sent the check-in of another one', async () => {
+    const world = await yesterday()
+    const { owner } = ownerIn(world)
+    await lease(owner, 0)
+    await flush()
+    loseAnswers(world)
+    const other = ownerIn(world).owner
+    await lease(other, 4)
+    await flush()
+    await other.close()
+    const [sent] = world.source.checkIns.splice(0).slice(-1)
+    expect((await world.stored()).checkIn).toMatchObject({ id: sent!.id })
+    world.source.onCheckIn = () => {}
+    owner.reportNow()
+    owner.retryNow()
+    await flush()
+    const ids = world.source.checkIns.map(({ id }) => id)
+    expect(ids).toEqual([sent!.id, expect.not.stringMatching(sent!.id)])
+  })
+
   test('sends the claim of an earlier session, and checks in before it leases', async () => {
     const world = await yesterday()
     world.source.onClaim = fail(unreachable())

@@ -682,6 +682,34 @@ describe('an observer', () => {
     expect(changes.at(-1)![1].ranges).toEqual([range(100, 131)])
   })
 
+  test('is told the newest state last, also when an older one is read slowly', async () => {
+    let isSlow = false
+    let goOn = () => {}
+    class Slow extends DiskStore {
+      override async read(key: StoreKey) {
+        const found = await super.read(key)
+        if (!isSlow) return found
+        isSlow = false
+        await new Promise<void>((resolve) => {
+          goOn = resolve
+        })
+        return found
+      }
+    }
+    const world = new FakeWorld({ store: new Slow() })
+    const { owner, changes } = ownerIn(world)
+    const { view } = await lease(owner, 0)
+    isSlow = true
+    owner.watch(true)
+    await flush()
+    await world.put({ ...emptyState(), ranges: [range(100, 131)] })
+    world.changeElsewhere(KEY, view)
+    await flush()
+    goOn()
+    await flush()
+    expect(changes.at(-1)![1].ranges).toEqual([range(100, 131)])
+  })
+
   test('never sees a number go back: notes are settled before they are shown', async () => {
     class WithNote extends DiskStore {
       readonly #notes = [{ lease: 'page9:0.0', next: 3 }] as never[]

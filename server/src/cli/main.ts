@@ -4,4 +4,4 @@
  * then put code that they share with the library anywhere but into this file, which the library
  * must not load, since it would start a server.
  */
-import('./program.js').then(({ run }) => run())
+void import('./program.js').then(({ run }) => run())

@@ -98,6 +98,19 @@ test('a ledger that was restored lets the device go on, and distrusts what it kn
   expect(changes).toMatchObject({ databases: PROVEN, grants: [{ tokenVersion: 8 }] })
 })
 
+test('a series of a dropped collection has ended, also while its rows are still there', () => {
+  const rows = (dropped: number) =>
+    rowsOf({
+      grants: [grantOf({ ...letter, tokenVersion: 3 })],
+      series: [row],
+      serials: [{ ...LETTERS, serial: 1, newest: 1, grant: grantId(0), floor: 0, dropped }],
+    })
+  const answerTo = (dropped: number) =>
+    checkInSeries(rows(dropped), checkIn, content(3), contextOf()).answer
+  expect(answerTo(1)).toBe('unknown')
+  expect(answerTo(0)).toHaveProperty('token')
+})
+
 test('a ledger restored from before the series ends it, and distrusts what it knows', () => {
   const { answer, changes } = checkInSeries(rowsOf({}), checkIn, content(0), contextOf())
   expect(answer).toBe('unknown')

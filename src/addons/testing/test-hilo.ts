@@ -200,7 +200,7 @@ class TestInstance<Name extends string> extends Hilo<Name> implements TestSwitch
     // Nothing is on its way: the change is done.
     pageLeases.most = 0
     // The owner hears of it, too.
-    pageLeases.exchange(0)
+    void pageLeases.exchange(0)
   }
 
   #tell(): void {

@@ -19,7 +19,7 @@ export function testPage(server: TestServer): PageWorld {
     now: () => (now += 2_000),
     later(run, ms = 0) {
       // Jest's fake timers take `queueMicrotask`, too.
-      if (ms <= MOMENT_MS) Promise.resolve().then(run)
+      if (ms <= MOMENT_MS) void Promise.resolve().then(run)
       return undefined
     },
   }

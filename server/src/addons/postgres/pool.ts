@@ -224,7 +224,7 @@ class Session {
     this.#holdBack()
     const sent = new Promise<pg.QueryResult>((resolve, reject) => {
       // A callback runs before the next message of the connection is read. A promise's runs later.
-      this.#client.query(query as pg.QueryConfig, (error: Error | null, result) => {
+      void this.#client.query(query as pg.QueryConfig, (error: Error | null, result) => {
         this.#unanswered--
         if (error) reject(connectionFailure(error))
         else resolve(result)

@@ -127,7 +127,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     async close() {
       // If the root is away, closing goes on: the next start grants the numbers that are here.
       await supplies.close()
-      owner.close()
+      await owner.close()
       await ledger.close()
     },
   }

@@ -2,6 +2,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { idsOf, lastValue, valueAbove } from '../../../src/addons/bound/orm/blocks.js'
+import type { Counter } from '../../../src/addons/bound/orm/counter-binding.js'
+import { firstValue } from '../../../src/addons/bound/orm/counter-statements.js'
 import { OPTIMIZERS, STRATEGIES, type Strategy } from '../../../src/addons/bound/orm/strategies.js'
 
 const anyBlocks = fc
@@ -33,6 +35,12 @@ test('the value above a floor is the lowest whose ids are all above it', () => {
       expect(begin(value - 1n)).toBeLessThanOrEqual(floor)
     }),
   )
+})
+
+test('a row that is made above a floor begins above it, also above one id', () => {
+  const blocks = STRATEGIES.sequence.blocks(1n, 1n)
+  const counter = { location: { start: 1n, ahead: 0n }, blocks } as unknown as Counter
+  expect([0n, 1n, 2n].map((floor) => firstValue(counter, floor))).toEqual([1n, 2n, 3n])
 })
 
 test('the last value is the highest whose ids the column can hold', () => {
