@@ -24,6 +24,23 @@ test('no line of source is wider than 100 columns', () => {
   expect(wide).toEqual([])
 })
 
+test('who copies a command of the server into a shell finds the program', () => {
+  const commands =
+    'adopt|backup|check|drop|explain|follow|init|raise-floor|renew-secret|series|status'
+  // A message may go on in the next line: the text of both is one.
+  const bare = new RegExp(`(?<!npx )offline-hilo-server (${commands})\\b`, 'g')
+  const texts = ['README.md', 'CHANGELOG.md', 'docs/*.md', 'docs/llms.txt', 'server/README.md']
+  const messages = ['src/*.ts', 'server/src/*.ts', ':!src/addons/consecutive']
+  const files = git('ls-files', '--', ...texts, ...messages)
+  expect(files.length).toBeGreaterThan(200)
+  const found = files.flatMap((path) => {
+    const text = readFileSync(path, 'utf8').replace(/['`"] \+\n\s*['`"]/g, '')
+    const isInstalled = text.includes('npm install --global offline-hilo-server')
+    return isInstalled ? [] : (text.match(bare) ?? []).map((command) => `${path}: ${command}`)
+  })
+  expect(found).toEqual([])
+})
+
 test('each file that replaces or resets modules has a process of its own', () => {
   const files = testsWith('vi\\.(mock|doMock|resetModules)\\(')
   expect(files).toContain('test/worker/two-owners.test.ts')

@@ -76,6 +76,18 @@ test('from the first proof on: 503 for now, not ready, a metric, one log line', 
   expect((await ask(`${HILO}/next?tag=orders`)).body).toMatchObject({ Low: 1_033 })
 })
 
+test('/healthz of a stopped database that was dropped is 503, and that of all is 200', async () => {
+  const { ask, ledger, lost } = await newServer()
+  await ask(`${HILO}/checkin`, json({ id: ID, grants: [{ token: lost, next: 1 }] }))
+  await ledger.drop({ database: 'Shop', at: Date.now() })
+  expect((await ask(`${HILO}/next?tag=orders`)).status).toBe(503)
+  expect((await ask('/healthz?database=Shop')).status).toBe(503)
+  expect(await ask('/healthz?database=*')).toMatchObject({ status: 200, body: { stopped: [] } })
+  await ledger.raiseFloors({ database: 'Shop', by: 1_000 })
+  expect((await ask('/healthz?database=Shop')).status).toBe(200)
+  expect((await ask(`${HILO}/next?tag=orders`)).status).toBe(201)
+})
+
 test('a counter that went back: 503, until its floor is raised as the answer says', async () => {
   const { ask, ledger, log, metrics, dataDir } = await newServer()
   await ask(`${HILO}/next?tag=orders`)

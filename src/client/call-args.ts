@@ -41,6 +41,12 @@ export function readReserve([first, second, third]: ReserveArgs, checks: Checks)
   const given = isOne ? third : (second as ReserveOptions)
   const options = checks.checkCall(given, 'timeout', 'signal', 'database')
   const pairs = isOne ? [[first, second] as const] : Object.entries(first)
+  if (pairs.length === 0)
+    throw new checks.HiloError(
+      'invalid-argument',
+      'Nothing was reserved: `counts` names no collection. Say how many ids of which, as in ' +
+        '`reserve({ orders: 500 })`.',
+    )
   const counts = pairs.map(([ref, count]) => {
     checks.checkCount(isOne ? 'count' : `counts.${ref}`, count as number)
     return { ref: ref as CollectionRef, count: count as number }

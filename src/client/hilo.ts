@@ -509,7 +509,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 
 const NOT_LOADED =
   'A part of offline-hilo could not be loaded: there is no network, or the app has a newer ' +
-  'build. Reload the page when there is a network.'
+  'build. Reload when there is a network.'
 
 const NOTHING: CallLimits = {}
 const takeId = (allocator: Allocator): string => allocator.nextIdSync()

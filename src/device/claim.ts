@@ -110,7 +110,7 @@ export function addGrant(
       `The server granted ${range.from}–${range.to}, but this device already holds ` +
         `${clash.from}–${clash.to}. ` +
         'Nothing was taken. Was the server restored from a backup? Raise its floor: ' +
-        '`offline-hilo-server raise-floor`.',
+        '`npx offline-hilo-server raise-floor`.',
     )
   return {
     ...rest,

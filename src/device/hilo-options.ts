@@ -117,7 +117,7 @@ const count: Check = [
 ]
 /** URLs drop the path segments `.` and `..`. */
 const serverDatabase: Check = [
-  "1 to 128 letters, digits, dots, dashes or underscores, other than '.' and '..'",
+  "1 to 128 letters, digits or any of '._-', but not '.' or '..'",
   (value: unknown) =>
     typeof value === 'string' && DATABASE_NAME.test(value) && !/^\.\.?$/.test(value),
 ]
@@ -217,12 +217,16 @@ const NOWHERE = 'https://nowhere.invalid'
  * refuses such a URL.
  */
 function serverUrl(given: string | undefined, base = NOWHERE): string {
-  const { protocol, host, origin, pathname } = asUrl(given || '/', base) ?? {}
-  if (!protocol || !/^https?:/.test(protocol))
+  const { protocol, origin, pathname } = asUrl(given || '/', base) ?? {}
+  if (!/^https?:/.test(protocol!))
     throw given
       ? invalid('url', 'an http(s) URL, or a path in a page that has one', given)
       : invalid('url', 'given, because this page has no http(s) address', base)
-  return origin === NOWHERE ? '' : `${protocol}//${host}${pathname}`.replace(/\/+$/, '')
+  if (origin === NOWHERE) return ''
+  const url = `${origin}${pathname}`.replace(/\/+$/, '')
+  const server = url.replace(/\/databases(\/[^/]*)?$/, '')
+  if (server !== url) throw invalid('url', `${server} alone: \`database\` is an option`, given)
+  return url
 }
 
 function asUrl(given: string, base: string): URL | undefined {

@@ -82,7 +82,8 @@ export function ledgersDiffer(
     ? `${what} (ids here are of ${of}), begun anew or of another project.\n` +
       'To go on, call `await hilo.startOver()` once, or delete the data of this site.'
     : `${what}, since ${new Date(at).toISOString()}. The ${numbers} ids here are of ${of}, so ` +
-      `none is made. If two servers answer, stop one. If ${of} is lost: offline-hilo-server ` +
-      `follow ${database} --name ${of} --above <highest>. Or \`hilo.startOver()\`.`
+      `none is made. If two servers answer, stop one. If ${of} is lost: npx ` +
+      `offline-hilo-server follow ${database} --name ${of} --above <highest>. ` +
+      `Or \`hilo.startOver()\`.`
   return new HiloError('other-ledger', message)
 }

@@ -170,7 +170,7 @@ export class DocumentStore {
     const body = await response.text()
     if (response.status === 404) return ''
     if (!response.ok) throw refusal(response, body, address)
-    return textOf(parse(body, address).ServerPrefix)
+    return prefixOf(address, parse(body, address).ServerPrefix)
   }
 
   async #request(address: string, init: RequestInit): Promise<Response> {
@@ -202,7 +202,7 @@ function unwrap(
       address,
       content: body as StoredDocument['content'],
       version: etag ?? '',
-      serverPrefix: oldPrefix || textOf(body.ServerPrefix),
+      serverPrefix: oldPrefix || prefixOf(address, body.ServerPrefix),
     }
   const [document, prefix] = Results as (Record<string, unknown> | null)[]
   const { '@change-vector': version, '@collection': collection = '@hilo' } = Object(
@@ -216,7 +216,7 @@ function unwrap(
       '@metadata': { '@collection': collection },
     } as StoredDocument['content'],
     version: document ? (typeof version === 'string' ? `"${version}"` : '') : undefined,
-    serverPrefix: textOf(prefix?.ServerPrefix),
+    serverPrefix: prefixOf(address, prefix?.ServerPrefix),
   }
 }
 
@@ -237,7 +237,17 @@ function checkSound({ address, content, version }: StoredDocument, body: string)
     )
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+/** @throws HiloError `invalid-response` */
+function prefixOf(address: string, value: unknown): string {
+  if (typeof value !== 'string') return ''
+  // guard: H10 with the prefix `S1`, number 13 would have the id of number 113 under `S`
+  if (/\d$/.test(value))
+    throw unusable(
+      address,
+      `the server prefix "${value}" ends in a digit, and ids would be two numbers'. Add a / to it`,
+    )
+  return value
+}
 
 function parse(body: string, address: string): Record<string, unknown> {
   const document = parsed(body)

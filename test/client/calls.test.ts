@@ -26,7 +26,27 @@ test('makes final ids from 1, each once', async () => {
     Array.from({ length: 40 }, (_, i) => `orders/${i + 3}-A`),
   )
   expect(await hilo.nextIds('orders', 0)).toEqual([])
+  expect((await hilo.take('orders', 0)).left).toBe(0)
   expect(await hilo.nextId('lines')).toBe('lines/1-A')
+})
+
+test.each<[string, (hilo: ReturnType<typeof createTestHilo>) => unknown, string]>([
+  ['reserve of no collection', (hilo) => hilo.reserve({}), 'invalid-argument'],
+  ['reserve of nothing', (hilo) => hilo.reserve(undefined as never), 'invalid-argument'],
+  ['reserve of a list', (hilo) => hilo.reserve([] as never), 'invalid-argument'],
+  ['reserve without a count', (hilo) => hilo.reserve('orders' as never), 'invalid-argument'],
+  ['take without a count', (hilo) => hilo.take('orders', undefined as never), 'invalid-argument'],
+  ['nextIds without a count', (hilo) => hilo.nextIds('orders', null as never), 'invalid-argument'],
+  ['warm without a count', (hilo) => hilo.warm('orders', undefined as never), 'invalid-argument'],
+  ['nextId of an object', (hilo) => hilo.nextId({}), 'invalid-collection'],
+  ['nextId of an empty name', (hilo) => hilo.nextId(''), 'invalid-collection'],
+  ['release of an empty name', (hilo) => hilo.release(''), 'invalid-collection'],
+  ['release of a list', (hilo) => hilo.release([] as never), 'invalid-collection'],
+  ['status of an object', async (hilo) => hilo.status({}), 'invalid-collection'],
+  ['watch without a listener', async (hilo) => hilo.watch(undefined as never), 'invalid-argument'],
+])('a call that is told nothing is refused: %s', async (_, call, code) => {
+  const made = Promise.resolve(call(createTestHilo()))
+  expect(await codeOf(made)).toBe(code)
 })
 
 test('has leased the listed collections when it is ready', async () => {

@@ -237,8 +237,10 @@ describe('several collections', () => {
     expect(Number(hilo.status('customers').available)).toBeGreaterThanOrEqual(200)
   })
 
-  test('none is nothing to do', async () => {
-    await shop.open().hilo.reserve({})
+  test('none is refused: nothing would be reserved', async () => {
+    const { code, message } = await errorOf(shop.open().hilo.reserve({}))
+    expect(code).toBe('invalid-argument')
+    expect(message).toContain('names no collection. Say how many ids of which, as in')
     expect(shop.requests).toEqual([])
   })
 

@@ -60,6 +60,24 @@ describe('url', () => {
     },
   )
 
+  test.each([
+    ['https://api.example.com/databases/Shop', 'https://api.example.com'],
+    ['https://api.example.com/ids/databases/Shop/', 'https://api.example.com/ids'],
+    ['https://api.example.com/databases', 'https://api.example.com'],
+    ['/databases/Shop', 'https://shop.example.com'],
+  ])('that ends in a database is refused with the right one: %s', (given, right) => {
+    const { message } = refusal({ url: given }, 'https://shop.example.com/desk/')
+    expect(message).toContain(`\`url\` has to be ${right} alone: \`database\` is an option; this`)
+    expect(check({ url: right }).url).toBe(right)
+  })
+
+  test.each(['https://api.example.com/databases/eu/ids', 'https://api.example.com/my-databases'])(
+    'may have a path with that word elsewhere: %s',
+    (given) => {
+      expect(check({ url: given }).url).toBe(given)
+    },
+  )
+
   test.each(['about:srcdoc', 'file:///index.html'])(
     'is missed by name in a page without an address of its own: %s',
     (page) => {

@@ -115,6 +115,16 @@ describe('a claim', () => {
     })
   })
 
+  test('of a document whose server prefix ends in a digit is refused', async () => {
+    const store = new Store()
+    store.documents.set(ADDRESS, '{"Max":64,"ServerPrefix":"S1"}')
+    const source = documentSource({ url, key: 'store', fetch: store.fetch })
+    expect(await source.claim(target, claimOf(), LONG)).toMatchObject({
+      failure: { code: 'invalid-response', message: expect.stringContaining('ends in a digit') },
+    })
+    expect(store.max()).toBe(64)
+  })
+
   test('that loses a race reads again and takes more: the numbers are the winner’s', async () => {
     const store = new Store()
     await rangeOf(store)
@@ -463,6 +473,21 @@ describe.each([
       from: 33,
       prefix: 'orders/NorthServer/',
     })
+  })
+
+  test('a server prefix that ends in a digit is refused: two numbers would be one id', async () => {
+    const raven = newRaven()
+    raven.store('Raven/ServerPrefixForHilo', { ServerPrefix: 'S1' })
+    const refused = {
+      failure: {
+        code: 'invalid-response',
+        message: expect.stringContaining('"S1" ends in a digit, and ids would be two numbers\'.'),
+      },
+    }
+    expect(await raven.source().claim(target, claimOf(), LONG)).toMatchObject(refused)
+    raven.store('Raven/Hilo/orders', { Max: 96 })
+    expect(await raven.source().claim(target, claimOf(), LONG)).toMatchObject(refused)
+    expect(raven.max()).toBe(96)
   })
 
   test('no range is taken while the prefix cannot be read', async () => {

@@ -44,7 +44,7 @@ async function drop(ledger: SeenLedger, named: Named): Promise<Change> {
   if (open.length > 0)
     throw new Error(
       `Series of ${what} are not closed: ${open.map((each) => each.letter).join(', ')}. Their ` +
-        'devices go on with them. Close them first: offline-hilo-server series --help',
+        'devices go on with them. Close them first: npx offline-hilo-server series --help',
     )
   const numbers = found.reduce((sum, { outstanding }) => sum + outstanding, 0)
   const size =

@@ -97,8 +97,8 @@ const COLUMNS: Column<CollectionCounts>[] = [
 ]
 
 const restoredLine = (database: string): string =>
-  `${database} was restored from a backup, and grants nothing. Run: offline-hilo-server ` +
-  `raise-floor ${database} --all --by <numbers>\n`
+  `${database} was restored from a backup, and grants nothing. Run: npx ` +
+  `offline-hilo-server raise-floor ${database} --all --by <numbers>\n`
 
 /** Each server counts its own refusals. */
 function budgetLine({ tokens, limits }: Settings): string {

@@ -36,7 +36,8 @@ export async function noteSeries(
       if ('refused' in done)
         throw new Error(
           done.refused === 'restored'
-            ? `${database} was restored. Raise its floors first: offline-hilo-server raise-floor.`
+            ? `${database} was restored. Raise its floors first: ` +
+                'npx offline-hilo-server raise-floor.'
             : `${letter} could not be listed (${done.refused}). Compare it with the documents.`,
         )
       return `Series ${done.letter} of '${done.collection}' is listed.\n`
@@ -56,7 +57,7 @@ export async function reopenSeries(ledger: SeenLedger, database: string): Promis
     apply: async (changed) => {
       if (!(await changed.reopenSeries({ database })))
         throw new Error(
-          `${database} was restored. Raise its floors first: offline-hilo-server raise-floor.`,
+          `${database} was restored. Raise its floors first: npx offline-hilo-server raise-floor.`,
         )
       return `${database} gives names and ranges again.\n`
     },

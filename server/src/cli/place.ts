@@ -67,7 +67,8 @@ export const backupCommand = (): Command =>
         process.stdout.write(
           `${file} is a copy of the ledger in ${dataDir}. It holds the secret of the grant ` +
             'tokens: keep it as safe as the ledger. A copy that is to serve other devices, such ' +
-            'as a test copy, gets its own before it starts: offline-hilo-server renew-secret.\n',
+            'as a test copy, gets its own before it starts: ' +
+            'npx offline-hilo-server renew-secret.\n',
         )
       }),
     )

@@ -14,23 +14,23 @@ import { VERSION } from './start-line.js'
 
 const EXAMPLES = `
 Examples:
-  $ offline-hilo-server
+  $ npx offline-hilo-server
       serves on ${DEFAULT_HOST}:${DEFAULT_PORT}, with SQLite in ${DEFAULT_DATA_DIR}
-  $ offline-hilo-server --database-url postgres://hilo@db/hilo --host 0.0.0.0 \\
+  $ npx offline-hilo-server --database-url postgres://hilo@db/hilo --host 0.0.0.0 \\
       --config hilo.json
-  $ offline-hilo-server status
+  $ npx offline-hilo-server status
       what was granted, per collection
-  $ offline-hilo-server series Shop
+  $ npx offline-hilo-server series Shop
       the series of consecutive numbers, with the device that holds each
-  $ offline-hilo-server explain Shop orders 1234
+  $ npx offline-hilo-server explain Shop orders 1234
       where is number 1234: which device got it, when, what is known of it
-  $ offline-hilo-server check --config hilo.json
+  $ npx offline-hilo-server check --config hilo.json
       are the counters that collections are bound to as configured?
-  $ offline-hilo-server backup hilo-2026-11-22.db
+  $ npx offline-hilo-server backup hilo-2026-11-22.db
       a copy of the ledger, while it is in use
-  $ offline-hilo-server raise-floor Shop --all --by 10000
+  $ npx offline-hilo-server raise-floor Shop --all --by 10000
       after a restore: grant nothing that may have been granted since the backup
-  $ offline-hilo-server follow Shop --name k3m9x2dq7rwt5hza --above 50000
+  $ npx offline-hilo-server follow Shop --name k3m9x2dq7rwt5hza --above 50000
       after a ledger was lost: go on in its place, above all that it granted
 
 A flag goes before its environment variable, that before the configuration file:

@@ -108,7 +108,7 @@ const raiseAll = (database: string, by: number): Change => ({
 /** The hint for a ledger that may have forgotten series. */
 export const CLOSED_NAMES =
   'Names of series, and ranges of an authority, are given again once you have listed those that ' +
-  'exist: offline-hilo-server series --help\n'
+  'exist: npx offline-hilo-server series --help\n'
 
 const listed = (names: readonly string[]): string =>
   names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ', …' : '')

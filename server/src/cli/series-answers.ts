@@ -34,8 +34,8 @@ export async function explainDocument(
   if (places.length === 0)
     throw new Error(
       `No series of ${database} makes ${visible(text)}. If the app writes its numbers in another ` +
-        `form, say what is on the document: offline-hilo-server explain ${database} <collection> ` +
-        '<number> --series <letter> --period <period>.',
+        `form, say what is on the document: npx offline-hilo-server explain ${database} ` +
+        '<collection> <number> --series <letter> --period <period>.',
     )
   const answers = places.map(async (place) => inWords(await ledger.explain({ database, ...place })))
   return (await Promise.all(answers)).join('')

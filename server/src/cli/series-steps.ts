@@ -195,7 +195,10 @@ function whyNotGiven(refusal: RangeRefusal, { letter }: Series): string {
     case 'crowded':
       return `Series ${letter} has as many ranges as the server keeps.`
     case 'restored':
-      return 'The database was restored. Raise its floors first: offline-hilo-server raise-floor.'
+      return (
+        'The database was restored. Raise its floors first: ' +
+        'npx offline-hilo-server raise-floor.'
+      )
     case 'unlisted':
       return (
         'The database was restored, and may have given these numbers before. First give each ' +
@@ -239,7 +242,7 @@ export async function find(
   if (found.length === 0)
     throw new Error(
       `There is no series ${letter}${collection ? ` of '${collection}'` : ''} in ${database}. ` +
-        `offline-hilo-server series ${database} lists them.`,
+        `npx offline-hilo-server series ${database} lists them.`,
     )
   if (found.length > 1)
     throw new Error(

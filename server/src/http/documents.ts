@@ -126,7 +126,7 @@ export function writeRefused(
       return refused(
         'jump',
         `Document ${document} is at ${mark.max}; ${write.max} is too far above to be ` +
-          'believed. To go there, run: offline-hilo-server raise-floor.',
+          'believed. To go there, run: npx offline-hilo-server raise-floor.',
       )
     case 'overflow':
       return refused(

@@ -55,8 +55,8 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
     checked.log.error(
       { database },
       'THIS DATABASE WAS RESTORED FROM A BACKUP, AND GRANTS NOTHING. A device has numbers that ' +
-        'were granted after the backup. Others may have more of them. Run: offline-hilo-server ' +
-        'raise-floor <database> --all --by <numbers>.',
+        'were granted after the backup. Others may have more of them. Run: npx ' +
+        'offline-hilo-server raise-floor <database> --all --by <numbers>.',
     ),
   )
   checked.ledger.onCaution?.((caution) =>

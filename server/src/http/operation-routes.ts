@@ -22,6 +22,8 @@ const EVERY = '*'
 interface Found {
   /** Databases that grant nothing. */
   stopped: string[]
+  /** The same with those that were dropped: nothing is granted under their names. */
+  refused: string[]
   /** The name of the ledger. */
   ledger: string | undefined
 }
@@ -59,7 +61,9 @@ export function openRoutes(
 ): Hono {
   const ask = seldom(async (): Promise<Found> => {
     await ledger.ping()
-    return { stopped: await ledger.restored(), ledger: await ledger.readName() }
+    const refused = await ledger.restored({ dropped: true })
+    const stopped = refused.length > 0 ? await ledger.restored() : refused
+    return { stopped, refused, ledger: await ledger.readName() }
   })
   return new Hono()
     .get('/', () => answerText(ABOUT, 'text/plain; charset=UTF-8'))
@@ -68,8 +72,8 @@ export function openRoutes(
       const query = new Parameters(c.req.url)
       const name = query.all('database').length > 0 && query.single('database').toLowerCase()
       if (name && name !== EVERY) requireDatabase(databases, name, 404)
-      const { stopped, ledger } = await ask()
-      const wanted = name === EVERY ? stopped : stopped.filter((database) => database === name)
+      const { stopped, refused, ledger } = await ask()
+      const wanted = name === EVERY ? stopped : refused.filter((database) => database === name)
       if (wanted.length > 0) throw restored(wanted)
       return answer({ status: 'ok', ledger, stopped, others: others.heard() })
     })

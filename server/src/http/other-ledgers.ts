@@ -35,7 +35,8 @@ export function otherLedgers(log: Log): OtherLedgers {
         { database, held, ledger: own },
         'A DEVICE HOLDS NUMBERS OF ANOTHER LEDGER: IT IS GRANTED NOTHING. Do two servers with ' +
           'ledgers of their own answer at one address? Then stop one. Was this ledger begun ' +
-          'anew? Then run: offline-hilo-server follow <database> --name <held> --above <number>.',
+          'anew? Then run: npx offline-hilo-server follow <database> --name <held> --above ' +
+          '<number>.',
       )
     },
     async watch(database, work) {

@@ -110,7 +110,7 @@ export const nameTaken = (name: string, collection: string): Refusal =>
     'conflict',
     `The series ${name} of '${collection}' is not free: it was given before, perhaps in other ` +
       'letters: t3 and T3 are one name. A name is never given twice: a new till gets a new name. ' +
-      'No series was given. Who has it, an operator sees with offline-hilo-server series ' +
+      'No series was given. Who has it, an operator sees with npx offline-hilo-server series ' +
       '<database>.',
   )
 
@@ -118,9 +118,9 @@ export const manySeries = (most: number): Refusal =>
   refused(
     'limit',
     `This token has ${most} series that nobody has closed, and may have no more. No series was ` +
-      'given. An operator sees them with offline-hilo-server series <database>, and closes those ' +
-      'that are lost with --close. If several devices use the token, give each one of its own, ' +
-      'or say with the token how many there are ("devices"), or raise limits.seriesPerToken.',
+      'given. An operator sees them with npx offline-hilo-server series <database>, and closes ' +
+      'those that are lost with --close. If several devices use the token, give each one of its ' +
+      'own, or say with the token how many there are ("devices"), or raise limits.seriesPerToken.',
   )
 
 /** The request is understood, but a limit or the promise of unique numbers forbids it. */
@@ -165,8 +165,8 @@ export const restored = (databases: readonly string[]) =>
     'restored',
     `${databases.map((name) => `'${name}'`).join(', ')} grants nothing: its ledger was restored ` +
       'from a backup, and a device has numbers that were granted later. An operator has to run: ' +
-      'offline-hilo-server raise-floor <database> --all --by <numbers>. Send the same request ' +
-      'again later.',
+      'npx offline-hilo-server raise-floor <database> --all --by <numbers>. Send the same ' +
+      'request again later.',
     PERSON_RETRY_SECONDS,
   )
 
@@ -176,8 +176,8 @@ export const unlisted = (database: string) =>
     'restored',
     `'${database}' gives no name of a series: its ledger was restored from a backup, and may ` +
       'have given the same name before. An operator has to list the series that exist: ' +
-      'offline-hilo-server series <database> --exists <name>, and then --all-listed. Send the ' +
-      'same request again later.',
+      'npx offline-hilo-server series <database> --exists <name>, and then --all-listed. Send ' +
+      'the same request again later.',
     PERSON_RETRY_SECONDS,
   )
 
@@ -257,8 +257,8 @@ export function toRefusal(error: unknown, logFailure: FailureLog): Refusal {
     return tryLater(
       'counter',
       'The counter, or the server, that these numbers come from cannot be used. The log of this ' +
-        'server says why. For a counter that `collections` names, offline-hilo-server check says ' +
-        'it, too. Nothing was granted.',
+        'server says why. For a counter that `collections` names, ' +
+        'npx offline-hilo-server check says it, too. Nothing was granted.',
       PERSON_RETRY_SECONDS,
     )
   return new Refusal(
@@ -294,8 +294,8 @@ export function claimRefused(
         'jump',
         `The client saw number ${lastMax} of '${tag}', but this server has granted only up to ` +
           `${max}: too far apart to be believed. ` +
-          'If the server was restored from an old backup, run: offline-hilo-server raise-floor ' +
-          `(then nothing up to ${lastMax} is granted again).`,
+          'If the server was restored from an old backup, run: npx offline-hilo-server ' +
+          `raise-floor (then nothing up to ${lastMax} is granted again).`,
       )
     case 'overflow':
       return tooMany(

@@ -131,7 +131,7 @@ export function changedBindings(
       authority === 'counter'
         ? ', and write a name that several schemas have with its schema, as in sales.order_seq. ' +
           'Or, when everybody who takes from the counter has changed at once: ' +
-          `offline-hilo-server adopt ${database} ${collection} --from <table>.<column> --apply`
+          `npx offline-hilo-server adopt ${database} ${collection} --from <table>.<column> --apply`
         : ''
     return [
       `${key}: the ledger knows it as ${before}, the configuration says ${description}. ` +

@@ -22,7 +22,7 @@ export class LedgerReplaced extends LedgerUnavailable {
 
 /** The advice before a server starts on a backup. */
 export const RAISE_FLOORS =
-  'raise its floors before a server starts on it: offline-hilo-server raise-floor <database> ' +
+  'raise its floors before a server starts on it: npx offline-hilo-server raise-floor <database> ' +
   '--all --by <numbers>. What was granted after the backup is not in it, and would be granted ' +
   'again.'
 

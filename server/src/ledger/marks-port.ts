@@ -98,8 +98,9 @@ export interface Marks {
   /**
    * Databases that grant nothing, because somebody proved that they are older copies of themselves:
    * a device showed a token that they wrote and do not know (H20).
+   * @param options `dropped`: those, too, that somebody has dropped since
    */
-  restored(): Promise<string[]>
+  restored(options?: { dropped?: boolean }): Promise<string[]>
 
   /** Calls `listener` when this process hears that a database grants nothing, once for each. */
   onRestored(listener: (database: string) => void): void

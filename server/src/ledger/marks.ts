@@ -76,11 +76,11 @@ export function marks({ store, context, change, alarm, names }: LedgerCore): Mar
 
     follow: ({ database, name, above }) => raiseAll({ database, by: above }, name),
 
-    async restored() {
+    async restored({ dropped } = {}) {
       const databases = [...(await store.readDatabases()).values()]
       alarm.look(databases)
       return databases
-        .filter(({ isRestored, isDropped }) => isRestored && !isDropped)
+        .filter(({ isRestored, isDropped }) => isRestored && (dropped || !isDropped))
         .map(({ database }) => database)
     },
 

@@ -62,7 +62,7 @@ export const grantedBefore = (
       `${before.low} to ${before.high} were granted before. Its counter went back, as when ` +
       'somebody restores or edits a part of the ledger. Nothing was changed. An operator has to ' +
       'raise its floor to the highest number that may be in use, which is this or a higher one: ' +
-      `offline-hilo-server raise-floor ${database} '${collection}' ${highest}`,
+      `npx offline-hilo-server raise-floor ${database} '${collection}' ${highest}`,
   )
 
 export const numberedBefore = (
@@ -74,5 +74,5 @@ export const numberedBefore = (
     `Identity '${name}' of ${database} gave nothing: ${next} came next, but the numbers up to ` +
       `${highest} were given before. It went back, as when somebody restores or edits a part of ` +
       `the ledger. Nothing was changed. An operator has to seed it with ${highest} or a higher ` +
-      `number, or run: offline-hilo-server raise-floor ${database} --all --by <numbers>`,
+      `number, or run: npx offline-hilo-server raise-floor ${database} --all --by <numbers>`,
   )

@@ -97,7 +97,7 @@ export function secretsIn(
       'The ledger has lost its secret, without which no device can show that the ledger was ' +
         "restored from a backup. Put the row 'secret' of hilo_meta back from a backup that has " +
         'it. If there is none: add the row with a random text, then raise all floors before the ' +
-        'server starts: offline-hilo-server raise-floor <database> --all --by <numbers>.',
+        'server starts: npx offline-hilo-server raise-floor <database> --all --by <numbers>.',
     )
   return secretsOf(kept, secrets)
 }

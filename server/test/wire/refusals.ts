@@ -89,7 +89,8 @@ export const refusals: readonly Difference[] = [
       'far numbers: GET hilo/next?tag=f&lastMax=9007199254740900': limited(
         "The client saw number 9007199254740900 of 'f', but this server has granted only up to " +
           '0: too far apart to be believed. If the server was restored from an old backup, run: ' +
-          'offline-hilo-server raise-floor (then nothing up to 9007199254740900 is granted again).',
+          'npx offline-hilo-server raise-floor ' +
+          '(then nothing up to 9007199254740900 is granted again).',
       ),
       'identity/seed: POST identity/seed?name=items|&value=9007199254740990': limited(
         "Identity 'items|' is at 51; the seed is too far above to be believed. Seed it in steps, " +

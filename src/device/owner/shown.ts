@@ -78,7 +78,7 @@ const FORKED: Failure = {
 const DROPPED: Failure = {
   code: 'dropped',
   message:
-    'The server has dropped this collection (`offline-hilo-server drop`). The ranges here were ' +
+    'The server has dropped this collection (command `drop`). The ranges here were ' +
     'dropped, too, and new ones are claimed. No id was made twice. If the collection should be ' +
     'gone, the app makes no more ids in it.',
 }

@@ -258,5 +258,5 @@ const backwards = ({ database, collection }: CollectionKey, why: string): Counte
   new CounterUnusable(
     `etcd went back, ${why}: it was restored from a backup, or written to by hand. Nothing of ` +
       `'${collection}' is granted until its floor is above all that was granted: ` +
-      `offline-hilo-server raise-floor ${database} ${collection} <number>.`,
+      `npx offline-hilo-server raise-floor ${database} ${collection} <number>.`,
   )

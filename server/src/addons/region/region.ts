@@ -79,7 +79,7 @@ export async function checkRole(
     throw new Error(
       `This ledger has counted ${own.database}/${own.collection} by itself, up to ${own.max}, so ` +
         'it cannot be a region: its root would grant these numbers again. Give the region a new ' +
-        "ledger, and raise the root's floor: offline-hilo-server raise-floor.",
+        "ledger, and raise the root's floor: npx offline-hilo-server raise-floor.",
     )
 }
 

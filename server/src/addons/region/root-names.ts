@@ -70,7 +70,7 @@ export function rootNames(
         throw new CounterUnusable(
           `Another ledger answers as the root of this region than the one that its numbers of ` +
             `'${claim.collection}' are of. Lead \`upstream\` back to that one, or run there: ` +
-            'offline-hilo-server follow',
+            'npx offline-hilo-server follow',
         )
       const other = otherThan(known.get(key) ?? {}, claim.ledgers)
       return other && { refused: 'other-ledger', max: 0, other }

@@ -83,7 +83,7 @@ export function rootSource({ url, token }: Root, region: Region): RootSource {
     if (isHeld && (await pending(target, claim)))
       throw refused(
         `${what}, which it granted before`,
-        'Was it restored from a backup? Raise its floors: `offline-hilo-server raise-floor`',
+        'Was it restored from a backup? Raise its floors: `npx offline-hilo-server raise-floor`',
       )
   }
 

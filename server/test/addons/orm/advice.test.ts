@@ -78,7 +78,8 @@ test('--first begins above what was granted here before, too', async () => {
 
 test('where rows came from elsewhere and the row is missing, adopt is the way', async () => {
   const { options, claim, sql } = await shop({ ...MARTEN, proved: undefined }, MT_HILO + ORDERS)
-  const wayOut = 'Else stop the back end, and run offline-hilo-server adopt Shop orders --apply.'
+  const wayOut =
+    'Else stop the back end, and run npx offline-hilo-server adopt Shop orders --apply.'
   await expect(check(options)).rejects.toThrow(wayOut)
   await expect(claim(true)).rejects.toThrow('check --prove Shop/orders')
   const backEnd = () =>

@@ -235,9 +235,9 @@ const REFUSED: [
       "entity_name = 'Line'; entity_name = 'Order'. Set entity to the key that Marten uses: the " +
       "document's .NET type, as in Order. Another key would be a second counter, with the same " +
       'ids. If Marten has made no id yet, and its tables are empty, let it make one, or start ' +
-      'once with --first. Else stop the back end, and run offline-hilo-server adopt Shop Orders ' +
-      '--from <table>.<column> --apply. Both make the row under exactly this key, above the ' +
-      'highest id.',
+      'once with --first. Else stop the back end, and run npx offline-hilo-server adopt Shop ' +
+      'Orders --from <table>.<column> --apply. Both make the row under exactly this key, above ' +
+      'the highest id.',
   ],
   [
     'a key that is not there, in an empty table',
@@ -528,7 +528,7 @@ describe('at the start', () => {
       'another counter',
       { ...EFCORE, sequence: 'other' },
       'CREATE SEQUENCE other INCREMENT 10',
-      'offline-hilo-server adopt Shop Orders --from',
+      'npx offline-hilo-server adopt Shop Orders --from',
     ],
   ] as const)('%s than the ledger has seen', async (_, settings, change, message) => {
     const databaseUrl = await newDatabase()

@@ -100,11 +100,11 @@ describe('a right binding', () => {
       'public.orders.id has ids, and nobody has seen that Hibernate 5.6.8 and later makes ' +
         'them as configured: hibernate-pooled on sequence public.order_seq with blockSize 5. ' +
         'With a wrong strategy or size, ids would come twice. Prove it, while the back end ' +
-        'stores a few records: offline-hilo-server check --prove Shop/orders. To go on without a ' +
-        'proof, write "proved": false into the configuration.',
+        'stores a few records: npx offline-hilo-server check --prove Shop/orders. To go on ' +
+        'without a proof, write "proved": false into the configuration.',
     )
     expect(await check(options)).toContain(
-      'not contradicted by the ids in public.orders.id, and not proved: offline-hilo-server ' +
+      'not contradicted by the ids in public.orders.id, and not proved: npx offline-hilo-server ' +
         'check --prove Shop/orders',
     )
     const lines = await proveBeside(options, store)
@@ -175,7 +175,7 @@ describe('without a proof', () => {
     ;(await open(unproven)).onCaution!((caution) => told.push(caution))
     expect(told).toEqual([
       'shop/orders: nobody has seen that Hibernate makes its ids as configured. Nothing in its ' +
-        'tables contradicts that, and that is no proof. offline-hilo-server check --prove ' +
+        'tables contradicts that, and that is no proof. npx offline-hilo-server check --prove ' +
         'Shop/orders proves it, while the back end stores a few records.',
     ])
     expect(options).toBeDefined()

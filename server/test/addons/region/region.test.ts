@@ -507,7 +507,7 @@ describe('a region refuses', () => {
       Message:
         'The counter, or the server, that these numbers come from cannot be used. The log of ' +
         'this server says why. For a counter that `collections` names, ' +
-        'offline-hilo-server check says it, too. Nothing was granted.',
+        'npx offline-hilo-server check says it, too. Nothing was granted.',
     })
   })
 

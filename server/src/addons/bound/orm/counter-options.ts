@@ -62,7 +62,7 @@ export interface CounterOptions {
   /**
    * `false` says in writing that nobody has proved this binding, and that the server shall use it
    * all the same. Without it, the server refuses an unproved binding whose tables have rows, until
-   * `offline-hilo-server check --prove` has seen the back end make ids as configured.
+   * `npx offline-hilo-server check --prove` has seen the back end make ids as configured.
    */
   proved?: false | undefined
 }
@@ -146,7 +146,10 @@ export const counterSettings = z.strictObject({
     )
     .optional(),
   proved: z
-    .literal(false, 'can only be false: a proof is what offline-hilo-server check --prove has seen')
+    .literal(
+      false,
+      'can only be false: a proof is what npx offline-hilo-server check --prove has seen',
+    )
     .optional(),
 } satisfies Checks<CounterOptions>)
 

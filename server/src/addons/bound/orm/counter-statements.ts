@@ -24,7 +24,7 @@ const MAX_STEPS = 1_000_000n
 /** The command that raises the counter above every id in use. */
 export function adoptCommand({ key, ids }: Binding): string {
   const from = ids.length > 0 ? '' : ' --from <table>.<column>'
-  return `offline-hilo-server adopt ${key.database} ${key.collection}${from} --apply`
+  return `npx offline-hilo-server adopt ${key.database} ${key.collection}${from} --apply`
 }
 
 /** The value that the next take gets. Where a row is missing: the value of its first take. */
@@ -160,7 +160,7 @@ export async function lockSequence(
       `Sequence ${sequence} is to be set, and only its owner can set it safely; role ` +
         `${role!.name} is not its owner. Nothing was changed. Run the command with a ` +
         '--database-url of the owner. Or let the owner run the statement that ' +
-        'offline-hilo-server adopt prints without --apply.',
+        'npx offline-hilo-server adopt prints without --apply.',
     )
   // The checks ask for NO CYCLE anyway. This statement also keeps nextval waiting, which no other
   // lock on a sequence does.
@@ -233,7 +233,7 @@ export function storedIn(
       rows.length === 0 ? 'no row' : rows.length > 1 ? 'several rows' : (row?.stored ?? 'no value')
     throw new CounterUnusable(
       `${location.table} has ${found} where the counter ${location.column} should be. Nothing ` +
-        'was granted. offline-hilo-server check says what to correct.',
+        'was granted. npx offline-hilo-server check says what to correct.',
     )
   }
   return BigInt(row.stored)

@@ -24,7 +24,7 @@ export const columnsOf = ({ ids }: Counter): string => ids.map(nameOfColumn).joi
 const proofOf = (counter: Counter): string => `${descriptionOf(counter)} by ${columnsOf(counter)}`
 
 export const proveCommand = ({ key }: Counter): string =>
-  `offline-hilo-server check --prove ${key.database}/${key.collection}`
+  `npx offline-hilo-server check --prove ${key.database}/${key.collection}`
 
 export const rememberProof = (query: Query, ledger: string, counter: Counter): Promise<unknown> =>
   query(putSetting(ledger), [PROOF_PREFIX + bindingKey(counter.key), proofOf(counter)])

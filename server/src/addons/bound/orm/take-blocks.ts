@@ -136,7 +136,7 @@ async function takeFromSequence(
   if (BigInt(now!.step) !== blocks.step)
     throw new CounterUnusable(
       `${nameOf(binding)} was altered while it was asked. Nothing was granted. ` +
-        'offline-hilo-server check says what to correct.',
+        'npx offline-hilo-server check says what to correct.',
     )
   if (rows.length === 0 && isBegun)
     refuseBackwards(binding, firstOf(blocks, await nextValue(query, binding)), floor)
