@@ -630,6 +630,12 @@ export const GUARDS: Guard[] = [
     'store/late',
     'this.#memory.put(key, apart)',
   ),
+  guard(
+    'H35 what an older browser has stored in the default storage stays in use',
+    'store/home',
+    'return open(bucket, true)',
+  ),
+  guard('H35 a bucket that fails once is no reason for a second home', 'store/home'),
   guard('H35 what two grants hold is not taken over', 'device/unite'),
   guard('H35 a page keeps what it was leased in memory', 'device/unite', 'leases: stored.leases'),
   guard('H35 what a page may have given back is not free', 'device/unite', 'offers: stored.offers'),

@@ -9,6 +9,7 @@ import { isPlain } from '../core/check-keys.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
 import { onAbort } from '../core/on-abort.js'
+import { openBucket } from '../device/bucket.js'
 import type { OwnerCallbacks } from '../device/contract.js'
 import {
   type CallLimits,
@@ -302,14 +303,18 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   }
 
   /**
-   * Asks the browser to keep this site's storage when space is short
-   * (`navigator.storage.persist()`); some browsers ask the user.
+   * Asks the browser to keep this site's storage (`navigator.storage.persist()`) and this package's
+   * own bucket when space is short; some browsers ask the user.
    * @returns whether it will; `status().storage` then says `persistent`
    */
   async persist(): Promise<boolean> {
-    const asked = globalThis.navigator?.storage?.persist?.()
-    // A sandboxed frame has the method, and it rejects.
-    const isGranted = (await asked?.catch(() => false)) ?? false
+    const asked = [
+      globalThis.navigator?.storage?.persist?.(),
+      openBucket()?.then((bucket) => bucket.persist()),
+    ].filter((each) => each !== undefined)
+    // A sandboxed frame has the methods, and they reject.
+    const answers = await Promise.all(asked).catch(() => [false])
+    const isGranted = answers.length > 0 && answers.every(Boolean)
     this.#instance.link.retryNow()
     return isGranted
   }

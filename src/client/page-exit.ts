@@ -4,6 +4,7 @@
  * synchronously inside the handler, and awaits nothing first: nothing else works in every engine.
  */
 import type { Range } from '../core/range.js'
+import { openBucket } from '../device/bucket.js'
 import type { OwnerConfig, Target } from '../device/contract.js'
 import type { DeviceStore, StoreKey } from '../device/device-store.js'
 import { idOf, isNote, NOTES_STORE, nameOf, notesKeyPrefix } from '../device/page-notes.js'
@@ -38,33 +39,42 @@ export class PageExit {
     this.takesBack = !config.isAsked
     this.answers = store ? {} : takeAnswers(config.name)
     if (config.headers !== 'ask') this.headers = config.headers
+    // While the worker starts: Chromium takes some 50 ms to make a bucket, or to find the first.
+    if (!store) openBucket()?.catch(() => {})
   }
 
-  /** Opens the connection that the last note is written through, once the owner has a database. */
-  openStore(): void {
+  /**
+   * Opens the connection that the last note is written through, once the owner has a database.
+   * @param isInBucket is it in this package's bucket?
+   */
+  openStore(isInBucket?: boolean): void {
     if (this.#isOpening || this.#store) return
     this.#isOpening = true
-    attempt(() => {
-      const request = indexedDB.open(this.#config.name)
-      const forget = () => {
-        this.#db = undefined
-        this.#isOpening = false
+    if (isInBucket) openBucket()?.then((bucket) => this.#open(bucket.indexedDB), this.#forget)
+    else attempt(() => this.#open(indexedDB))
+  }
+
+  #open(home: IDBFactory): void {
+    const request = home.open(this.#config.name)
+    request.onerror = this.#forget
+    // The database is gone. If this made it again, the owner would find it without its stores.
+    request.onupgradeneeded = () => request.transaction!.abort()
+    request.onsuccess = () => {
+      const db = request.result
+      // The page was closed while it opened.
+      if (this.#isClosed) return db.close()
+      this.#db = db
+      db.onclose = this.#forget
+      db.onversionchange = () => {
+        db.close()
+        this.#forget()
       }
-      request.onerror = forget
-      // The database is gone. If this made it again, the owner would find it without its stores.
-      request.onupgradeneeded = () => request.transaction!.abort()
-      request.onsuccess = () => {
-        const db = request.result
-        // The page was closed while it opened.
-        if (this.#isClosed) return db.close()
-        this.#db = db
-        db.onclose = forget
-        db.onversionchange = () => {
-          db.close()
-          forget()
-        }
-      }
-    })
+    }
+  }
+
+  readonly #forget = () => {
+    this.#db = undefined
+    this.#isOpening = false
   }
 
   /** Closes the connection to the storage: no note is written there any more. */

@@ -141,7 +141,7 @@ export class PageLeases {
     this.#offeredAt = view.checkedIn
     const [isUnused, settled] = answered(this.page, request, answer)
     if (view.storage !== 'memory') {
-      pageExit.openStore()
+      pageExit.openStore(view.isInBucket)
       // The storage that knows them now is the one that earlier pages left them for.
       pageExit.forgetNotes(this.target, settled)
     }

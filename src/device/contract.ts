@@ -127,6 +127,8 @@ export interface DeviceView {
   /** No, if the last claim or check-in got no answer. */
   isReachable: boolean
   storage: StorageKind
+  /** It is in this package's bucket: notes go there, too. */
+  isInBucket?: true
 }
 
 /**

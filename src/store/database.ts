@@ -3,15 +3,11 @@
  * strict and has a deadline, that a connection which fails is replaced by a new one, and that a
  * page stops when a newer version of this package upgrades the storage.
  */
-import {
-  type DBSchema,
-  type IDBPDatabase,
-  type IDBPTransaction,
-  openDB,
-  type StoreNames,
-} from 'idb'
+import { type DBSchema, type IDBPDatabase, type IDBPTransaction, type StoreNames, wrap } from 'idb'
 import { HiloError } from '../core/errors.js'
 import { whenLate } from '../core/when-late.js'
+import type { Bucket } from '../device/bucket.js'
+import { openAtHome } from './home.js'
 
 export type { DBSchema, IDBPDatabase } from 'idb'
 
@@ -50,6 +46,8 @@ export class Database<Schema extends DBSchema> {
   #db: Promise<IDBPDatabase<Schema>> | undefined
   /** Why it is not opened any more. */
   #end: HiloError | undefined
+  /** Where it was opened last. Undefined: in the default storage. */
+  bucket: Bucket | undefined
   /** The transaction before the next one. */
   #last: Promise<unknown> = Promise.resolve()
   /** The last failure because of a deadline. */
@@ -185,16 +183,23 @@ export class Database<Schema extends DBSchema> {
   /** Rejects, too, where `indexedDB.open` throws, as in a sandboxed frame of Firefox. */
   async #open(): Promise<IDBPDatabase<Schema>> {
     const { name, version, create } = this.#description
-    return openDB<Schema>(name, version, {
-      upgrade: create,
-      // A newer version of this package wants to upgrade, or the app deletes the database: let go
-      // at once (H17).
-      blocking: (_current, newVersion, event) => {
-        // guard: H17 a page of an older version stops when the storage is upgraded
-        if (newVersion !== null) this.#end = outdated(name)
-        ;(event.target as IDBDatabase).close()
-      },
+    const db = await openAtHome(name, (bucket, mayMake) => {
+      this.bucket = bucket
+      const request = (bucket?.indexedDB ?? indexedDB).open(name, version)
+      request.onupgradeneeded = () => {
+        if (mayMake) create(wrap(request.result) as IDBPDatabase<Schema>)
+        else request.transaction!.abort()
+      }
+      return wrap(request) as Promise<IDBPDatabase<Schema>>
     })
+    // A newer version of this package wants to upgrade, or the app deletes the database: let go at
+    // once (H17).
+    db.addEventListener('versionchange', ({ newVersion }) => {
+      // guard: H17 a page of an older version stops when the storage is upgraded
+      if (newVersion !== null) this.#end = outdated(name)
+      db.close()
+    })
+    return db
   }
 
   #within<T>(work: Promise<T>, what: string): Promise<T> {

@@ -3,6 +3,7 @@
  * between tabs: a `readwrite` transaction over the same store waits for the one before it, in every
  * tab.
  */
+import type { Bucket } from '../device/bucket.js'
 import { NOTES_STORE } from '../device/page-notes.js'
 import type { DeviceState, Note } from '../device/state.js'
 import { Database, type DBSchema, type Transaction } from './database.js'
@@ -55,6 +56,11 @@ export class IndexedDbStore implements DeviceStore {
       },
       meaning: 'No id was handed out.',
     })
+  }
+
+  /** Where it was opened last. Undefined: in the default storage. */
+  get bucket(): Bucket | undefined {
+    return this.#db.bucket
   }
 
   /** @throws HiloError `storage-failed` or `outdated` */

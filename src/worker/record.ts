@@ -181,6 +181,7 @@ export class CollectionRecord {
       isClaiming: this.isClaiming,
       isReachable: this.#server.isAnswered && !(failure && isNoAnswer(failure)),
       storage: this.owner.storageKind(),
+      ...(this.owner.world.isInBucket?.() && { isInBucket: true }),
       ...(failure && { failure }),
       ...(this.#notice && { notice: this.#notice }),
       ...(this.#answered !== undefined && { answered: this.#answered }),

@@ -27,6 +27,8 @@ export interface World {
    */
   untilOpen(): Promise<void>
   storageKind(): Promise<StorageKind>
+  /** Is the open storage in this package's bucket? */
+  isInBucket?(): boolean
   /** Why nothing answers at this address, as far as this realm knows. */
   whyUnreachable?: (url: string) => Promise<string | undefined>
   createSource(config: OwnerConfig, headers: GetHeaders): Source
@@ -54,26 +56,30 @@ const LOCK_DEADLINE_MS = 2_000
 /** @param own a store of the app's own; processes that share it cannot send each other messages */
 export function browserWorld(own?: DeviceStore): World {
   let late: LateStore | undefined
+  let db: IndexedDbStore | undefined
   return {
     async openStore(name, onOpen) {
       if (own) return own
       if (typeof indexedDB === 'undefined') return new MemoryStore()
-      const store = new IndexedDbStore(name)
+      db = new IndexedDbStore(name)
       try {
-        await store.open()
-        return store
+        await db.open()
+        return db
       } catch (error) {
         const { code, cause } = error as HiloError
         if (code === 'outdated') throw error
         // The user has forbidden it to this site.
         if ((cause as Error | undefined)?.name === 'SecurityError') return new MemoryStore()
-        late = new LateStore(store, { after: this.after, date: this.date, onOpen })
+        late = new LateStore(db, { after: this.after, date: this.date, onOpen })
         return late
       }
     },
     untilOpen: async () => late?.open(),
-    storageKind: async () =>
-      own || (await globalThis.navigator?.storage?.persisted?.()) ? 'persistent' : 'best-effort',
+    storageKind: async () => {
+      const home = db?.bucket ?? globalThis.navigator?.storage
+      return own || (await home?.persisted?.()) ? 'persistent' : 'best-effort'
+    },
+    isInBucket: () => Boolean(db?.bucket),
     whyUnreachable: watchPolicy(),
     createSource: ravenSource,
     now: () => performance.now(),

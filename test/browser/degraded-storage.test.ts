@@ -60,12 +60,13 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await holder.goto(site.url({ name: 'other' }))
     // Whoever opens the database waits for this deletion, and it never ends: a connection is open.
     await holder.evaluate(async () => {
-      const request = indexedDB.open('offline-hilo')
+      const home = await window.home()
+      const request = home.open('offline-hilo')
       await new Promise((resolve) => Object.assign(request, { onsuccess: resolve }))
       // A connection that nobody holds is closed with the garbage, and the deletion ends.
       Object.assign(window, { held: request.result })
       await new Promise((resolve) =>
-        Object.assign(indexedDB.deleteDatabase('offline-hilo'), { onblocked: resolve }),
+        Object.assign(home.deleteDatabase('offline-hilo'), { onblocked: resolve }),
       )
     })
     await page.goto(site.url(PATIENT))
@@ -116,8 +117,9 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await old.evaluate(nextIds, 5)
     await newer.goto(site.url({ name: 'other' }))
     await newer.evaluate(async () => {
+      const home = await window.home()
       await new Promise((resolve) =>
-        Object.assign(indexedDB.open('offline-hilo', 2), { onsuccess: resolve }),
+        Object.assign(home.open('offline-hilo', 2), { onsuccess: resolve }),
       )
     })
     expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
@@ -148,10 +150,11 @@ test('in Chromium, a full disk is named, costs no duplicate, and is used again l
   expectDistinct(made)
 })
 
-/** Runs in a page. */
+/** Runs in a page: fills the home of the device. */
 async function fillStorage(): Promise<void> {
+  const home = await window.home()
   const db: IDBDatabase = await new Promise((resolve) => {
-    const request = indexedDB.open('filler')
+    const request = home.open('filler')
     request.onupgradeneeded = () =>
       request.result.createObjectStore('fill', { autoIncrement: true })
     request.onsuccess = () => resolve(request.result)

@@ -44,7 +44,7 @@ export async function isAllOffered(): Promise<boolean> {
     new Promise<T>((resolve) =>
       Object.assign(request, { onsuccess: () => resolve(request.result) }),
     )
-  const db = await of(indexedDB.open('offline-hilo'))
+  const db = await of((await window.home()).open('offline-hilo'))
   const [record] = await of(db.transaction('collections').objectStore('collections').getAll())
   db.close()
   return !record.checkIn && !record.claim && record.ranges.length === 0

@@ -8,7 +8,9 @@ import { giveBack } from '../../src/client/give-back.js'
 import { PageExit } from '../../src/client/page-exit.js'
 import type { OwnerConfig, Target } from '../../src/device/contract.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
-import { newName, openRaw, recordsOf } from '../support/idb.js'
+import { FakeBuckets } from '../support/buckets.js'
+import { eventually } from '../support/eventually.js'
+import { newName, openRaw, recordsOf, requested } from '../support/idb.js'
 import { fakeLocalStorage } from '../support/page.js'
 import { range } from '../support/ranges.js'
 
@@ -118,6 +120,56 @@ describe('leaving', () => {
     pageExit.leaveNotes(target, [])
     expect(begin).not.toHaveBeenCalled()
     expect(keysOf()).toEqual([])
+  })
+})
+
+describe('where the owner is in a bucket', () => {
+  let buckets: FakeBuckets
+
+  beforeEach(() => {
+    buckets = new FakeBuckets().install()
+  })
+
+  /** A page whose owner has said so. */
+  async function pageInBucket() {
+    const name = newName()
+    const store = new IndexedDbStore(name)
+    await store.open()
+    store.close()
+    const config: OwnerConfig = { url: 'https://x.test', name, page: 'p', headers: {}, timeout: 1 }
+    const pageExit = new PageExit(config)
+    const notes = async () => {
+      const db = await requested(buckets.own.indexedDB.open(name))
+      return requested(db.transaction('notes').objectStore('notes').getAll())
+    }
+    return { pageExit, name, notes }
+  }
+
+  test('the note goes there, inside the call', async () => {
+    const { pageExit, name, notes } = await pageInBucket()
+    const opened = vi.spyOn(buckets.own.indexedDB, 'open')
+    pageExit.openStore(true)
+    await eventually(() => expect(opened).toHaveBeenCalled())
+    await requested(opened.mock.results[0]!.value)
+    buckets.open.mockClear()
+    opened.mockClear()
+    const begin = vi.spyOn(IDBDatabase.prototype, 'transaction')
+    pageExit.leaveNotes(target, [note])
+    expect(begin).toHaveBeenCalledOnce()
+    expect([buckets.open, opened].map((each) => each.mock.calls)).toEqual([[], []])
+    expect(await notes()).toEqual([note])
+    expect((await indexedDB.databases()).map((each) => each.name)).not.toContain(name)
+  })
+
+  test('a bucket that does not open is opened with the next answer', async () => {
+    const { pageExit } = await pageInBucket()
+    const opened = vi.spyOn(buckets.own.indexedDB, 'open')
+    buckets.failure = new DOMException('Unknown error', 'UnknownError')
+    pageExit.openStore(true)
+    await new Promise((resolve) => setTimeout(resolve))
+    buckets.failure = undefined
+    pageExit.openStore(true)
+    await eventually(() => expect(opened).toHaveBeenCalledOnce())
   })
 })
 

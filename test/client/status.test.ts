@@ -6,6 +6,7 @@ import { newPage } from '../../src/device/page/page.js'
 import type { DeviceState } from '../../src/device/state.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import type { StoreKey } from '../../src/store/store.js'
+import { FakeBuckets } from '../support/buckets.js'
 import { eventually } from '../support/eventually.js'
 import { newName, openRaw } from '../support/idb.js'
 import { newShop, quiet, refusal, type Shop } from '../support/shop.js'
@@ -280,6 +281,22 @@ test('asking to keep the storage says what the browser said', async () => {
   expect(await hilo.persist()).toBe(true)
   await hilo.nextId('orders')
   await eventually(() => expect(hilo.status().storage).toBe('persistent'))
+})
+
+test('asking to keep the storage asks for the bucket, too, and never by itself', async () => {
+  const buckets = new FakeBuckets().install({
+    storage: { persist: async () => true, persisted: async () => false },
+  })
+  const { hilo } = shop.open()
+  await hilo.nextId('orders')
+  const { own } = buckets
+  expect([own.isPersisted, hilo.status().storage]).toEqual([false, 'best-effort'])
+  own.isAllowed = false
+  expect(await hilo.persist()).toBe(false)
+  own.isAllowed = true
+  expect(await hilo.persist()).toBe(true)
+  await eventually(() => expect(hilo.status().storage).toBe('persistent'))
+  vi.unstubAllGlobals()
 })
 
 test('persist resolves with false where storage is denied, as in a sandboxed frame', async () => {

@@ -53,6 +53,10 @@ test.runIf(leftOut === '').each(PARTS)(
     // Nor does it once the service worker answers for that script: nothing is stored, and it asks.
     await tab.evaluate(async () => {
       await navigator.serviceWorker.ready
+      const { storageBuckets } = navigator as unknown as {
+        storageBuckets: { open(name: string): Promise<{ indexedDB: IDBFactory }> }
+      }
+      const { indexedDB } = await storageBuckets.open('offline-hilo')
       const deletion = indexedDB.deleteDatabase('offline-hilo')
       await new Promise((resolve) => deletion.addEventListener('success', resolve))
     })

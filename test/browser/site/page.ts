@@ -3,6 +3,7 @@
  * and `consecutive` for more.
  */
 import { consecutive } from '../../../src/addons/consecutive/index.js'
+import { openBucket } from '../../../src/device/bucket.js'
 import { createHilo, type Hilo, type HiloOptions } from '../../../src/index.js'
 import { documentSource } from '../../../src/source/index.js'
 
@@ -11,6 +12,8 @@ declare global {
     hilo: Hilo
     createHilo: typeof createHilo
     consecutive: typeof consecutive
+    /** The IndexedDB where a new device is. */
+    home(): Promise<IDBFactory>
   }
 }
 
@@ -20,6 +23,7 @@ const worker = query.get('worker')
 const document = query.get('document')
 window.createHilo = createHilo
 window.consecutive = consecutive
+window.home = async () => (await openBucket())?.indexedDB ?? indexedDB
 window.hilo = createHilo({
   ...options,
   ...(worker && { worker: () => new Worker(worker, { type: 'module' }) }),
