@@ -378,8 +378,16 @@ export function describeHandOvers(promise: Promises): void {
       const taken = await given({ device: 'Till 4' })
       const [listed] = await ledger.series(database)
       expect(await handOver({ at: AT + 9 })).toEqual(listed)
-      await tell(taken.token, 132)
-      expect(await handOver({ at: AT + 9 })).toMatchObject({ refused: 'heard', least: 132 })
+      const holds = await tell(taken.token, 132)
+      const [made] = await ledger.series(database)
+      expect(await handOver({ at: AT + 9 })).toEqual(made)
+      expect(await handOver({ last: 140 })).toEqual({ refused: 'holder', letter: 'T3' })
+      await tell(holds, 133)
+      // It was lost, too, and a new device has its name.
+      const closing = { database, ...KEY, by: 'anna', reason: 'lost', at: AT }
+      await ledger.closeSeries(closing)
+      await handOver({ last: 140 })
+      expect((await given({ device: 'Till 4' })).after).toMatchObject({ last: 140 })
     },
   )
 

@@ -52,13 +52,16 @@ export function handOver(
   const row = rows.series.get(id)
   const grant = rows.grants.get(id)
   if (!row || !grant) return refuse({ refused: 'missing' })
-  const holds = [...rows.series.values()].find(
-    (other) => other !== row && other.device === request.to && other.closedAt === null,
-  )
-  if (holds) return refuse({ refused: 'holder', letter: holds.name })
   const { to, by, reason, at, last, otherPeriods, dryRun } = request
   const { restores } = databaseIn(rows, row.database)
   if (isDone(row, request, restores)) return { answer: row, changes: {} }
+  // A new device may have the name of the lost one.
+  const isTaken = handOversOf(row).at(-1)?.claim !== undefined
+  const holds = [...rows.series.values()].find(
+    (each) => (each !== row || isTaken) && each.device === to && each.closedAt === null,
+  )
+  // guard: H28 who got a series handed over does not lose it by the same command
+  if (holds) return refuse({ refused: 'holder', letter: holds.name })
   // guard: H28 what a copy or a lost device told counts as heard
   const mark = markAfter(withOthers(row), request, row.toldAfter !== restores)
   if ('refused' in mark) return refuse(mark)
@@ -144,7 +147,7 @@ export function makerOf(row: SeriesRow, { period }: SeriesPeriod, number: number
   return done.some(({ others }) => others.some(isIn)) ? undefined : row.device
 }
 
-/** Was exactly this done, and nothing heard since? The request may have been repeated. */
+/** Was exactly this done? The request may have been repeated. */
 function isDone(
   row: SeriesRow,
   { to, last, period = '', otherPeriods }: SeriesHandOver,
@@ -158,8 +161,7 @@ function isDone(
     done.last === last &&
     done.period === period &&
     JSON.stringify(done.otherPeriods) === JSON.stringify(otherPeriods) &&
-    done.made === row.last &&
-    row.toldByOthers === '[]'
+    (done.claim !== undefined || (done.made === row.last && row.toldByOthers === '[]'))
   )
 }
 

@@ -141,7 +141,7 @@ export interface PastHandOver extends HandOver {
  *   person has to say the last number of each; those of `missing` were not said.
  * - `outside`: the period is a range, and the stated number is none of it.
  * - `crowded`: it has had more periods than the ledger keeps.
- * - `holder`: the device has a series that is not closed.
+ * - `holder`: the device has a series that is not closed; perhaps it has got this one.
  */
 export type HandOverRefusal =
   | { refused: 'missing' | 'crowded' }
@@ -257,8 +257,8 @@ export interface SeriesRegister {
 
   /**
    * Lets the named device go on with a series, above every number that the ledger has heard of. The
-   * token of the device that had it is void from then on. If the same was done just before, it
-   * changes nothing.
+   * token of the device that had it is void from then on. If the same was done before, it changes
+   * nothing.
    */
   handOverSeries(handOver: SeriesHandOver): Promise<Series | HandOverRefusal>
 

@@ -106,7 +106,7 @@ export interface Consecutive {
    * server hears of the number first.
    * @param options `key` names the document of the number, best by the id of the sale. Up to 256
    * bytes of UTF-8. `date` is the document's, for its period and its record: now, unless you give
-   * it. `by` names the person that takes it. `signal` ends the call; a number that was taken stays
+   * it. A key that has a number is refused with another date. `by` names the person that takes it. `signal` ends the call; a number that was taken stays
    * with its key. `content` is the document's content, as JSON has it: the key gets no other one.
    * With a chain, `kind` is the app's name for the kind of record: the key
    * gets no other one

@@ -231,15 +231,25 @@ export function mustBeSame(
   is: string | undefined,
 ) {
   // guard: H28 a key has one content
-  if (is !== undefined && is !== was) throw otherContent(id, key, was, is)
+  if (is !== undefined && is !== was)
+    throw other(id, key, 'content', `The hash of that is ${was ?? 'none'}, of this ${is}`)
 }
 
-const otherContent = (id: string, key: string, was = 'none', is: string): HiloError =>
+/** @throws HiloError `invalid-argument` where the key's number was made with another date */
+export function mustBeOfDate({ id, date, takenAt }: NumberRow, { key, ...make }: Making) {
+  const [was, is] = [date ?? takenAt, make.date.toISOString()]
+  // A date that the app did not give is the time of its call.
+  // guard: H28 a key has one date
+  if (make.date !== make.now && is !== was)
+    throw other(id, key, 'date', `That is ${was}, this ${is}`)
+}
+
+const other = (id: string, key: string, what: string, which: string): HiloError =>
   new HiloError(
     'invalid-argument',
     `Nothing was made or changed: ${id} was made for the key ${shown(key)} with other ` +
-      `content. The hash of that is ${was}, of this ${is}. Another document takes ` +
-      'another key. For the number of this one, ask without content.',
+      `${what}. ${which}. Another document takes another key. For the number of this one, ask ` +
+      `without ${what}.`,
   )
 
 const closed = (period: string, { last = 'no number' }: Closing): HiloError =>

@@ -20,6 +20,7 @@ import {
   isEnough,
   type Make,
   type Making,
+  mustBeOfDate,
   mustBeSame,
   newNumber,
   noNumber,
@@ -169,7 +170,10 @@ export class SeriesStorage {
       const { current } = state
       // guard: H28 a key has one number
       const before = known && takenBefore(known, state)
-      if (known) mustBeSame(known.id, make.key, known.content, make.content)
+      if (known) {
+        mustBeSame(known.id, make.key, known.content, make.content)
+        mustBeOfDate(known, make)
+      }
       // guard: H40 a key has one kind
       mustBeOfKind(known?.kind, make.kind)
       if (before?.isOut) {

@@ -408,6 +408,20 @@ describe('a key', () => {
     expect((await receipts.report())[0]!.numbers).toMatchObject([{ content: was }, {}])
   })
 
+  test('has one date: another one is refused with both', async () => {
+    const { receipts } = openTill(shop, { series: { period: 'year' } })
+    const [was, is] = ['2026-12-31T22:00:00.000Z', '2027-01-01T22:00:00.000Z']
+    const made = await receipts.next({ key: 'a', date: new Date(was) })
+    expect(await receipts.next({ key: 'a', date: new Date(was) })).toMatchObject({ id: made.id })
+    expect(await receipts.next({ key: 'a' })).toMatchObject({ id: made.id })
+    await expect(receipts.next({ key: 'a', date: new Date(is) })).rejects.toEqual(
+      refusal(new RegExp(`${made.id} was made for the key "a" .*${was}.*${is}.* without date`)),
+    )
+    await receipts.next({ key: 'b' })
+    await expect(receipts.next({ key: 'b', date: new Date(is) })).rejects.toEqual(refusal(/other/))
+    expect((await receipts.report())[0]!.numbers).toHaveLength(2)
+  })
+
   test('of a number has one kind', async () => {
     const text = (_: unknown, previous: string) => previous
     const { receipts } = openTill(shop, { series: { chain: chain({ text }) } })
