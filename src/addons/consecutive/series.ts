@@ -79,13 +79,13 @@ export class Series {
         })
         if (taken instanceof HiloError) {
           asked++
-          await this.#wait(this.tell(), late)
+          await this.#wait(this.#tellAnew(), late)
         } else if (!taken) {
           if (begun++ >= MOST_BEGUN) throw (await online()).endless()
           await this.prepare(holder)
         } else if ('refused' in taken) {
           if (asked++ > 0) throw refusedBy(taken.refused)
-          await this.#wait(this.tell(), late)
+          await this.#wait(this.#tellAnew(), late)
         } else if (taken.isOut || (await this.#isHeard(taken.begun, taken.row.place, deadline))) {
           const heard = taken.heard || !taken.isOut
           if (!heard && !isAsked) void this.tell()
@@ -100,7 +100,7 @@ export class Series {
   /** The page has started, or the network may have come: asks whether this is a copy. */
   look(): void {
     this.#silence = undefined
-    void this.tell()
+    void this.#tellAnew()
   }
 
   /** This device has a series, or gets one. */
@@ -157,6 +157,12 @@ export class Series {
     return this.#telling
   }
 
+  /** The same with a question of its own: the answer to one under way may be from before. */
+  async #tellAnew(): Promise<void> {
+    await this.#telling
+    await this.tell()
+  }
+
   /** @returns whether numbers were made since, of which the server has not heard yet */
   async #ask(): Promise<boolean> {
     const { tell } = await this.#context.online()
@@ -171,7 +177,7 @@ export class Series {
     const { held } = await storage.current()
     if (held && isNamed(held.series, holder.series)) return
     // Somebody may have closed the one that it has.
-    if (held) await this.tell()
+    if (held) await this.#tellAnew()
     const { begin } = await online()
     await begin(holder)
     this.#silence = undefined
