@@ -19,7 +19,7 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'raven (with its pluraliser)', file: 'addons/raven.js' },
   { name: 'format (with its cipher)', file: 'addons/format.js' },
   { name: 'react', file: 'addons/react.js' },
-  { name: 'consecutive', file: 'addons/consecutive/index.js', budget: 14.85 * kB },
+  { name: 'consecutive', file: 'addons/consecutive/index.js', budget: 15 * kB },
   { name: 'consecutive/chain', file: 'addons/consecutive/chain.js', budget: 3.5 * kB },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'addons/textbook.js' },
@@ -27,6 +27,6 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
 
 /** Without the packages that each depends on. The browser package depends on none. */
 export const INSTALLED = [
-  { ...BROWSER_PACKAGE, budget: 985 * kB },
-  { ...SERVER_PACKAGE, budget: 1064 * kB },
+  { ...BROWSER_PACKAGE, budget: 987 * kB },
+  { ...SERVER_PACKAGE, budget: 1066 * kB },
 ]

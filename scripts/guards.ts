@@ -791,6 +791,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 two numbers have two texts', 'addons/consecutive/strangers'),
   guard('H28 a key has one content', 'addons/consecutive/register'),
+  guard('H28 a key has one date', 'addons/consecutive/register'),
   guard('H40 a key has one kind', 'addons/consecutive/register'),
   guard('H40 a period that was closed gets no number', 'addons/consecutive/periods'),
   guard(
@@ -917,6 +918,10 @@ export const GUARDS: Guard[] = [
     'const row = stored',
   ),
   guard('H28 what a command would do is shown before it is done', 'server/hand-over-command'),
+  guard(
+    'H28 who got a series handed over does not lose it by the same command',
+    'server/sqlite-ledger',
+  ),
   guard(
     'H28 who had a series does not get it handed over',
     'server/ledger/rules',

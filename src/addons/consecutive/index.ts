@@ -106,10 +106,10 @@ export interface Consecutive {
    * server hears of the number first.
    * @param options `key` names the document of the number, best by the id of the sale. Up to 256
    * bytes of UTF-8. `date` is the document's, for its period and its record: now, unless you give
-   * it. A key that has a number is refused with another date. `by` names the person that takes it. `signal` ends the call; a number that was taken stays
-   * with its key. `content` is the document's content, as JSON has it: the key gets no other one.
-   * With a chain, `kind` is the app's name for the kind of record: the key
-   * gets no other one
+   * it. A key that has a number is refused with another date. `by` names the person that takes it.
+   * `signal` ends the call; a number that was taken stays with its key. `content` is the
+   * document's content, as JSON has it: the key gets no other one. With a chain, `kind` is the
+   * app's name for the kind of record: the key gets no other one
    * @throws HiloError `server-unreachable`, `no-hilo-server` without a series; `server-refused`
    * without a series, or while the server refuses this device; `other-ledger` once another ledger
    * has answered; `storage-failed`, `outdated`, `closed`, `aborted`; `exhausted` where its ranges

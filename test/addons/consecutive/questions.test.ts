@@ -3,12 +3,12 @@ import { expect, test, vi } from 'vitest'
 import type { Online } from '../../../src/addons/consecutive/online.js'
 import { Series } from '../../../src/addons/consecutive/series.js'
 import type { SeriesStorage } from '../../../src/addons/consecutive/storage.js'
+import { eventually } from '../../support/eventually.js'
 
 /** A device with series T3, whose requests the test answers one after another. */
 function openSeries() {
   const asked: { resolve(isBehind: boolean): void; reject(error: Error): void }[] = []
-  const tell = () =>
-    new Promise<boolean>((resolve, reject) => void asked.push({ resolve, reject }))
+  const tell = () => new Promise<boolean>((resolve, reject) => void asked.push({ resolve, reject }))
   const begin = vi.fn(async () => {})
   const online = { tell, begin } as unknown as Online
   const storage = { current: async () => ({ held: { series: 'T3' } }) } as unknown as SeriesStorage
@@ -19,7 +19,7 @@ function openSeries() {
 }
 
 const untilAsked = (asked: readonly unknown[], count: number) =>
-  vi.waitFor(() => expect(asked).toHaveLength(count))
+  eventually(() => expect(asked).toHaveLength(count))
 
 test('a network that comes is asked, also while an older question fails', async () => {
   const { series, asked } = openSeries()
