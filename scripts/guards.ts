@@ -156,6 +156,7 @@ export const GUARDS: Guard[] = [
   ),
 
   guard('H10 a bare number of a batch is refused once two nodes have granted', 'client/hilo'),
+  guard('H10 a server prefix that ends in a digit is refused', 'source/document'),
   guard('H10 numbers of different grants never merge', 'core/range', 'true'),
   guard('H10 a bare number is refused once two nodes have granted', 'client/hilo'),
   guard(

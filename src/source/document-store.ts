@@ -240,7 +240,8 @@ function checkSound({ address, content, version }: StoredDocument, body: string)
 /** @throws HiloError `invalid-response` */
 function prefixOf(address: string, value: unknown): string {
   if (typeof value !== 'string') return ''
-  // guard: H10 with the prefix `S1`, number 13 would have the id of number 113 under `S`
+  // With `S1`, number 13 would have the id of number 113 under `S`.
+  // guard: H10 a server prefix that ends in a digit is refused
   if (/\d$/.test(value))
     throw unusable(
       address,
