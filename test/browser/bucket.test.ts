@@ -29,7 +29,7 @@ const FAILING = { beforePage: withFailingBuckets, beforeWorker: withFailingBucke
 const homes = async () => {
   const namesIn = async (factory: IDBFactory) => (await factory.databases()).map(({ name }) => name)
   const home = await window.home()
-  return [await namesIn(indexedDB), home === indexedDB ? undefined : await namesIn(home)]
+  return [await namesIn(indexedDB), home === indexedDB ? [] : await namesIn(home)]
 }
 
 /** Runs in a page. */
@@ -46,7 +46,7 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await page.evaluate(nextId)
     await page.evaluate(nextReceipt, 'a')
     const both = ['offline-hilo', expect.stringMatching(/^offline-hilo-series/)]
-    const expected = name === 'chromium' ? [[], both] : [both, undefined]
+    const expected = name === 'chromium' ? [[], both] : [both, []]
     expect(await page.evaluate(homes)).toEqual(expected)
   })
 })
