@@ -39,7 +39,7 @@ export class PageExit {
     this.takesBack = !config.isAsked
     this.answers = store ? {} : takeAnswers(config.name)
     if (config.headers !== 'ask') this.headers = config.headers
-    // While the worker starts: Chromium takes some 50 ms to make a bucket, or to find the first.
+    // While the worker starts: whoever asks for the bucket first waits longest.
     if (!store) openBucket()?.catch(() => {})
   }
 

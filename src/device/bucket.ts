@@ -1,6 +1,6 @@
 /**
  * The storage bucket of this package, where the engine has buckets: there, an app that writes in
- * bulk into its own databases keeps no id waiting. Nothing asks the browser to keep it.
+ * bulk into its own databases hardly keeps an id waiting. Nothing asks the browser to keep it.
  */
 
 /** As far as it is used; TypeScript does not know it yet. */
