@@ -50,12 +50,12 @@ export class PageExit {
   openStore(isInBucket?: boolean): void {
     if (this.#isOpening || this.#store) return
     this.#isOpening = true
-    if (isInBucket) openBucket()?.then((bucket) => this.#open(bucket.indexedDB), this.#forget)
-    else attempt(() => this.#open(indexedDB))
+    this.#open(isInBucket).catch(this.#forget)
   }
 
-  #open(home: IDBFactory): void {
-    const request = home.open(this.#config.name)
+  async #open(isInBucket?: boolean): Promise<void> {
+    const home = isInBucket ? await openBucket() : globalThis
+    const request = home!.indexedDB.open(this.#config.name)
     request.onerror = this.#forget
     // The database is gone. If this made it again, the owner would find it without its stores.
     request.onupgradeneeded = () => request.transaction!.abort()

@@ -170,6 +170,18 @@ describe('where the owner is in a bucket', () => {
     pageExit.openStore(true)
     await eventually(() => expect(opened).toHaveBeenCalledOnce())
   })
+
+  test('a page that may not open a database there leaves no rejection behind', async () => {
+    const { pageExit } = await pageInBucket()
+    const opened = vi.spyOn(buckets.own.indexedDB, 'open').mockImplementationOnce(() => {
+      throw new DOMException('The operation is insecure.', 'SecurityError')
+    })
+    pageExit.openStore(true)
+    await eventually(() => expect(opened).toHaveBeenCalledOnce())
+    await new Promise((resolve) => setTimeout(resolve))
+    pageExit.openStore(true)
+    await eventually(() => expect(opened).toHaveBeenCalledTimes(2))
+  })
 })
 
 test('a page that was closed while its connection opened closes that, too', async () => {
