@@ -46,7 +46,7 @@ const buildAndCheckPackages = async () =>
 for (const group of GROUPS) ensure(group)
 const isGood = await all(
   run('types', 'tsc --noEmit'),
-  run('lint', 'biome check .'),
+  run('lint', 'biome check --error-on-warnings .'),
   run('unused code', 'knip'),
   buildAndCheckPackages(),
 )

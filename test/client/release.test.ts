@@ -156,7 +156,7 @@ describe('after a release, another tab of the device', () => {
 
   test.each<[string, (tab: Awaited<ReturnType<typeof released>>) => unknown]>([
     ['whose network comes back', ({ hilo, page }) => page.enter() && hilo.goOnline()],
-    ['that is hidden and shown again', ({ page }) => (page.hide(), page.show())],
+    ['that is hidden and shown again', ({ page }) => [page.hide(), page.show()]],
     ['that makes storage persistent', ({ hilo, page }) => page.enter() && hilo.persist()],
     ['that is started', () => shop.open({ reserve: 100 })],
   ])('%s claims nothing', async (_, act) => {
