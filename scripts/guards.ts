@@ -1024,6 +1024,12 @@ export const GUARDS: Guard[] = [
   ),
   guard('H31 a server does not choose among databases', 'server/postgres-pool'),
   guard('H24 a binding that cannot be read is not left out', 'server/special-names'),
+  guard('H24 a binding is for a database that exists', 'server/bound-databases', 'continue'),
+  guard(
+    'H24 beside bindings, a mistyped database does not count by itself',
+    'server/bound-databases',
+    'const { databases } = options',
+  ),
   guard('H31 a database has one ledger', 'server/postgres-ledger'),
   guard('H31 a ledger starts on whole and plain tables', 'server/changed-tables'),
   guard('H31 a ledger that lost its version is not taken for none', 'server/changed-tables'),
