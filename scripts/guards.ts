@@ -533,6 +533,10 @@ export const GUARDS: Guard[] = [
     'const serial = row.serial',
   ),
   guard('H20 a copy of the file alone has the secret', 'server/backup'),
+  guard(
+    'H20 a copy that keeps its secret does not say that it has a new one',
+    'server/renew-secret',
+  ),
   guard('H20 a ledger without its secret does not start', 'server/backup'),
   guard('H20 an absurd jump is refused', 'server/sqlite-ledger'),
   guard(
