@@ -1163,6 +1163,11 @@ export const GUARDS: Guard[] = [
   guard('H26 who may not ask is told no mistake', 'server/access'),
   guard('H26 whom the application refuses is told no mistake', 'server/access'),
   guard('H26 documents and seeds need a right of their own', 'server/access', 'return true'),
+  guard("H26 a function's tokens are checked like a list", 'server/access'),
+  guard(
+    "H26 no token of a client is the operator's",
+    'server/addons/durable-object/worker-options',
+  ),
   guard(
     'H26 a claim is answered again only to whom it was answered',
     'server/access',
