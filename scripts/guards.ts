@@ -533,6 +533,10 @@ export const GUARDS: Guard[] = [
     'const serial = row.serial',
   ),
   guard('H20 a copy of the file alone has the secret', 'server/backup'),
+  guard(
+    'H20 a copy that keeps its secret does not say that it has a new one',
+    'server/renew-secret',
+  ),
   guard('H20 a ledger without its secret does not start', 'server/backup'),
   guard('H20 an absurd jump is refused', 'server/sqlite-ledger'),
   guard(
@@ -1024,6 +1028,12 @@ export const GUARDS: Guard[] = [
   ),
   guard('H31 a server does not choose among databases', 'server/postgres-pool'),
   guard('H24 a binding that cannot be read is not left out', 'server/special-names'),
+  guard('H24 a binding is for a database that exists', 'server/bound-databases', 'continue'),
+  guard(
+    'H24 beside bindings, a mistyped database does not count by itself',
+    'server/bound-databases',
+    'const { databases } = options',
+  ),
   guard('H31 a database has one ledger', 'server/postgres-ledger'),
   guard('H31 a ledger starts on whole and plain tables', 'server/changed-tables'),
   guard('H31 a ledger that lost its version is not taken for none', 'server/changed-tables'),
@@ -1153,6 +1163,11 @@ export const GUARDS: Guard[] = [
   guard('H26 who may not ask is told no mistake', 'server/access'),
   guard('H26 whom the application refuses is told no mistake', 'server/access'),
   guard('H26 documents and seeds need a right of their own', 'server/access', 'return true'),
+  guard("H26 a function's tokens are checked like a list", 'server/access'),
+  guard(
+    "H26 no token of a client is the operator's",
+    'server/addons/durable-object/worker-options',
+  ),
   guard(
     'H26 a claim is answered again only to whom it was answered',
     'server/access',

@@ -131,12 +131,14 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
     )
   refuseWithoutPostgres(collections, databaseUrl)
   const cautions = createCautions()
+  const bound = Object.keys({ ...options.collections, ...options.counters })
   const { store, bindings } = await (databaseUrl === undefined
     ? openFile(dataDir ?? DEFAULT_DATA_DIR, collections, { create, secrets })
     : openDatabase(databaseUrl, collections, { create, secrets }, first, cautions.tell))
   const ledger = {
     ...createLedger(store, limits, upstream ? ALL_FROM_ROOT : bindings),
     onCaution: cautions.listen,
+    ...(bound.length > 0 && { boundDatabases: () => bound }),
   }
   try {
     await checkRole(ledger, store.devices, upstream !== undefined)

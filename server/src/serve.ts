@@ -8,6 +8,7 @@ import { getRequestListener } from '@hono/node-server'
 import { z } from 'zod'
 import { drainOf } from './drain.js'
 import {
+  port as checkPort,
   DATABASES_LISTED,
   type HandlerLimits,
   type HandlerOptions,
@@ -94,7 +95,7 @@ const serveOptions = handlerChecks
   .omit({ ledger: true })
   .extend({
     ...Object.fromEntries(OF_LEDGER.map((name) => [name, later])),
-    port: later,
+    port: checkPort.optional(),
     horizon: horizon.optional(),
     log: handlerChecks.shape.log.optional(),
   })

@@ -14,6 +14,7 @@ import {
   host,
   limits,
   origin,
+  port,
   refuseUnlisted,
   serverPrefix,
 } from './http/handler-options.js'
@@ -47,7 +48,6 @@ export interface Setting {
   read?: (text: string) => unknown
 }
 
-const MAX_PORT = 65_535
 /** Load balancers ask for health every few seconds. */
 export const DEFAULT_DRAIN_SECONDS = 5
 const MAX_DRAIN_SECONDS = 600
@@ -79,10 +79,7 @@ export const SETTINGS = {
   port: {
     value: 'number',
     read: number,
-    check: z
-      .int('has to be a number')
-      .min(0)
-      .max(MAX_PORT, `has to be 0 to ${MAX_PORT}; 0 picks a free one`),
+    check: port,
     default: `${DEFAULT_PORT}`,
     says: '0 picks a free one',
   },
@@ -235,19 +232,6 @@ const config = z
   )
   .refine(...DATABASES_LISTED)
   .superRefine(refuseUnlisted)
-  .superRefine(({ databases, collections = {} }, context) => {
-    if (!Array.isArray(databases)) return
-    const listed = databases.map((name) => name.toLowerCase())
-    for (const name of Object.keys(collections))
-      if (!listed.includes(name.toLowerCase()))
-        context.addIssue({
-          code: 'custom',
-          path: ['collections', name],
-          message:
-            'is not among databases, so nobody would use these bindings. If the name is ' +
-            'mistyped, the server would count by itself, and make ids that are in use',
-        })
-  })
 
 /**
  * @param names of flags and variables that were given, as in `HILO_PORT`
@@ -276,12 +260,8 @@ export function readConfig(
     throw new Error(
       `${nameOf(['data'])} and ${nameOf(['databaseUrl'])} name two ledgers: give one of them.`,
     )
-  return { ...settings, databases: databasesIn(settings), dataDir: data }
+  return { ...settings, dataDir: data }
 }
-
-/** Without a list, those of the bindings: with a mistyped one, the server would count by itself. */
-const databasesIn = ({ databases, collections }: Pick<Settings, 'databases' | 'collections'>) =>
-  databases ?? (collections && Object.keys(collections))
 
 /** `nodeTag` is `HILO_NODE_TAG`. */
 export const variableOf = (name: string): string =>

@@ -47,6 +47,25 @@ describe('who may ask', () => {
       )
   })
 
+  testHere.each<[string, unknown]>([
+    ['tokens().0: a token has at least 16 characters', ['guess']],
+    ['tokens().0: a token is a text, or', [undefined]],
+    [
+      'tokens().0: Unrecognized key: "database". Did you mean databases',
+      [{ token: TOKENS[0], database: [] }],
+    ],
+    ['tokens(): has to be a list', TOKENS[0]],
+    ['tokens(): has to be a list', Promise.resolve(TOKENS)],
+  ])('a function whose tokens cannot be used lets nobody in: %s', async (reason, returned) => {
+    const error = vi.fn<(details: { err?: Error }, message: string) => void>()
+    const log = { error, info() {} }
+    const tokens = () => returned as string[]
+    const { ask } = await newHandler({ tokens, databases: ['Shop'], log })
+    for (const token of [TOKENS[0]!, 'guess'])
+      expect((await ask(NEXT, bearer(token))).status).toBe(500)
+    expect(error.mock.calls[0]![0].err!.message).toContain(reason)
+  })
+
   testHere('tokens can change while the server runs', async () => {
     let tokens = [TOKENS[0]!]
     const { ask } = await newHandler({ tokens: () => tokens, databases: ['Shop'] })

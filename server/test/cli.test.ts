@@ -324,8 +324,6 @@ describe('serve', () => {
           },
         }),
       )
-    write(undefined)
-    expect(readConfig({ config }).databases).toEqual(['Shpo'])
     write('any')
     expect(readConfig({ config }).databases).toBe('any')
     write(['Shop'])

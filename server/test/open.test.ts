@@ -51,6 +51,8 @@ describe('a server without tokens', () => {
     ['prot', { prot: 1 }, /Unrecognized key: "prot"\. Did you mean port\?/],
     ['tokens', { tokens: [] }, /tokens/],
     ['horizon', { horizon: 1 }, /horizon/],
+    ['a port that would be a pipe', { port: 'abc' }, /port: has to be a number/],
+    ['a port that is none', { port: 65_536 }, /port: has to be 0 to 65535; 0 picks a free one/],
     ['limits', { limits: { btach: 1 } }, /btach/],
   ])('a wrong option is named, and no ledger is left behind: %s', async (_, wrong, message) => {
     const dataDir = join(newFolder(), 'data')

@@ -169,6 +169,22 @@ describe.each(PLACES)('a secret outside of the ledger in %s', (_, newPlace) => {
     await after.close()
   })
 
+  test('stays where no new one is given, and the command says so', async () => {
+    const { at, flags, secret } = await newPlace()
+    await (await openLedger({ create: true, ...at, secrets: [OLD] })).close()
+    const before = await secret()
+    const renew = (HILO_SECRETS: string) =>
+      runCli(['renew-secret', '--yes', ...flags], { HILO_SECRETS })
+    const { code, stderr } = await renew(OLD)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /the first one of `secrets` .* already\. Nothing was changed\. Put a new/,
+    )
+    expect(await secret()).toBe(before)
+    expect(await renew(`${NEW},${OLD}`)).toMatchObject({ code: 0, stderr: '' })
+    expect(await secret()).not.toBe(before)
+  })
+
   test('is not put there by a command, which would stop the servers', async () => {
     const { at, flags, secret } = await newPlace()
     const ledger = await openLedger({ create: true, ...at })

@@ -158,7 +158,8 @@ export const renewSecretCommand = (): Command =>
           await ledger.renewSecret()
           return (
             'The ledger has a new secret. Its servers sign with it from their next start, a ' +
-            'Worker at once. Grant tokens of before are unknown here.\n'
+            'Worker at once. Grant tokens of before are unknown here, but for those that a ' +
+            'secret in HILO_SECRETS, or `secrets`, has signed.\n'
           )
         },
       })),

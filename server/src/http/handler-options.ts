@@ -34,7 +34,8 @@ export interface HandlerOptions {
   publicUrl?: string | undefined
   /**
    * The databases that exist, or `'any'`: a database is then made when it is first asked for. To be
-   * given with `tokens` or `authorize`. Default without them: any.
+   * given with `tokens` or `authorize`. Default without them: those of `collections` and
+   * `counters`, or any where there are none.
    */
   databases?: readonly string[] | 'any' | undefined
   /** Other sites whose pages may ask. Default: only pages of the server's own origin. */
@@ -151,6 +152,13 @@ export const host = z
     'a host is a name or an address, as in ids.example.com or localhost:8080',
   )
 
+const MAX_PORT = 65_535
+
+export const port = z
+  .int('has to be a number')
+  .min(0)
+  .max(MAX_PORT, `has to be 0 to ${MAX_PORT}; 0 picks a free one`)
+
 export const databaseList = z.array(databaseName).superRefine((names, context) => {
   const lower = names.map((name) => name.toLowerCase())
   for (const [i, name] of names.entries())
@@ -208,13 +216,32 @@ export const DATABASES_LISTED: [(options: Rights) => boolean, object] = [
 interface Listed {
   databases?: unknown
   tokens?: unknown
+  collections?: unknown
+  counters?: unknown
+  ledger?: Ledger
 }
 
-/** @throws by Zod's issues where a token is for a database that is not there */
-export function refuseUnlisted({ databases, tokens }: Listed, context: z.RefinementCtx): void {
-  if (!Array.isArray(databases) || !Array.isArray(tokens)) return
+/** @throws by Zod's issues where a token or a binding is for a database that is not there */
+export function refuseUnlisted(
+  { databases, tokens, collections, counters, ledger }: Listed,
+  context: z.RefinementCtx,
+): void {
+  if (!Array.isArray(databases)) return
   const listed = databases.map((name) => String(name).toLowerCase())
-  for (const [i, token] of (tokens as (string | ScopedToken)[]).entries())
+  const bound = { collections, counters, ledger: ledger?.boundDatabases?.() }
+  // guard: H24 a binding is for a database that exists
+  for (const [option, names] of Object.entries(bound))
+    for (const name of Array.isArray(names) ? names : Object.keys(Object(names)))
+      if (!listed.includes(name.toLowerCase()))
+        context.addIssue({
+          code: 'custom',
+          path: [option, name],
+          message:
+            'is not among databases, so nobody would use these bindings. If the name is ' +
+            'mistyped, the server would count by itself, and make ids that are in use',
+        })
+  const list = (Array.isArray(tokens) ? tokens : []) as (string | ScopedToken)[]
+  for (const [i, token] of list.entries())
     for (const [j, name] of (typeof token === 'string' ? [] : (token.databases ?? [])).entries())
       if (!listed.includes(name.toLowerCase()))
         context.addIssue({
@@ -260,5 +287,7 @@ export type CheckedOptions = Omit<z.output<typeof handlerOptions>, 'hosts'> & {
 /** @throws Error that names the option and the fix */
 export function checkHandlerOptions(given: HandlerOptions): CheckedOptions {
   const options = checked(handlerOptions, given, 'createHiloHandler')
-  return { ...options, hosts: namesToAnswer(options) }
+  // guard: H24 beside bindings, a mistyped database does not count by itself
+  const databases = options.databases ?? options.ledger.boundDatabases?.()
+  return { ...options, databases, hosts: namesToAnswer(options) }
 }

@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { type Checks, databaseName } from '../ledger/option-checks.js'
+import { type Checks, checked, databaseName } from '../ledger/option-checks.js'
 
 export type Tokens = readonly (string | ScopedToken)[] | (() => readonly (string | ScopedToken)[])
 
@@ -72,7 +72,7 @@ const digestOf = (token: string): string => {
 /** A client never sends a hash. */
 const digestOfSent = (token: string): string => createHash('sha256').update(token).digest('base64')
 
-const token = z
+export const token = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'a token has no spaces')
   .min(MIN_TOKEN_LENGTH, `a token has at least ${MIN_TOKEN_LENGTH} characters`)
@@ -140,7 +140,10 @@ export function tokenFinder(tokens: Tokens): (headers: Headers) => FoundToken | 
 
   function byDigest(): Map<string, FoundToken> {
     const list = typeof tokens === 'function' ? tokens() : tokens
-    if (list !== hashed?.list) hashed = { list, byDigest: hash(list) }
+    if (list === hashed?.list) return hashed.byDigest
+    // guard: H26 a function's tokens are checked like a list
+    if (list !== tokens) checkChanged(list)
+    hashed = { list, byDigest: hash(list) }
     return hashed.byDigest
   }
 
@@ -148,6 +151,12 @@ export function tokenFinder(tokens: Tokens): (headers: Headers) => FoundToken | 
     const sent = /^Bearer +(\S+)$/i.exec(headers.get('Authorization') ?? '')?.[1]
     return sent === undefined ? undefined : byDigest().get(digestOfSent(sent))
   }
+}
+
+/** @throws Error: a list that cannot be read whole lets nobody in. An empty one does so, too */
+function checkChanged(list: unknown): void {
+  if (Array.isArray(list) && list.length === 0) return
+  checked(tokens, list, 'The function tokens', (path) => ['tokens()', ...path].join('.'))
 }
 
 const hash = (tokens: readonly (string | ScopedToken)[]): Map<string, FoundToken> =>

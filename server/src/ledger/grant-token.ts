@@ -133,12 +133,22 @@ export function secretsOf(kept: string | undefined, outside?: readonly string[])
   // guard: H22 a ledger is opened with its own secret or not at all
   if (signer !== undefined && !fingerprints.includes(signer))
     throw new Error(`None of \`secrets\` is the secret of this ledger. ${GIVE}`)
+  const keeps = [signer ?? fingerprints[0]!, own].filter(Boolean).join(' ')
   return {
     // It goes on knowing the tokens that it signed while its secret was inside.
     known: own === undefined ? outside : [...outside, own],
-    kept: [signer ?? fingerprints[0]!, own].filter(Boolean).join(' '),
+    kept: keeps,
     isOurs: (each) => fingerprints.includes(partsOf(each ?? '')[0]!),
-    renewed: () => fingerprints[0]!,
+    renewed() {
+      // guard: H20 a copy that keeps its secret does not say that it has a new one
+      if (keeps === fingerprints[0])
+        throw new RangeError(
+          'The secret of this ledger is kept outside of it, and is the first one of `secrets` ' +
+            '(HILO_SECRETS) already. Nothing was changed. Put a new one in front of it, and do ' +
+            'this again.',
+        )
+      return fingerprints[0]!
+    },
   }
 }
 

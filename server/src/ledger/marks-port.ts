@@ -111,6 +111,9 @@ export interface Marks {
    */
   onCaution?(listener: (caution: string) => void): void
 
+  /** Those with collections that other counters count. Absent: there are none. */
+  boundDatabases?(): string[]
+
   /** All collections, and those that are bound to another counter. */
   names(): Promise<{ collections: CollectionKey[]; identities: IdentityKey[] }>
 }

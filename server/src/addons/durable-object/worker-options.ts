@@ -5,6 +5,7 @@ import {
   type HandlerLimits,
   type HandlerOptions,
 } from '../../http/handler-options.js'
+import { type ScopedToken, token } from '../../http/tokens.js'
 import type { LedgerLimits } from '../../ledger/ledger.js'
 import {
   type Checks,
@@ -43,7 +44,7 @@ type Own = Omit<HiloWorkerOptions, Exclude<keyof HandlerOptions, 'databases'>>
 const own = z.object({
   databases: databaseList.min(1, 'is empty: list the databases, as in ["Shop"]'),
   create: z.boolean().default(false),
-  operatorToken: z.string().min(16, 'has to have at least 16 characters').optional(),
+  operatorToken: token.optional(),
   horizon: horizon.default(DEFAULT_HORIZON_DAYS),
   secrets: secrets.optional(),
 } satisfies Checks<Own>)
@@ -67,6 +68,14 @@ export function checkWorkerOptions(options: HiloWorkerOptions): Checked {
   } = options
   const given = { databases, create, operatorToken, horizon, secrets: outside }
   const mine = checked(own, given, 'createHiloWorker')
+  const isOperator = (each: string | ScopedToken) =>
+    (typeof each === 'string' ? each : each.token) === operatorToken
+  // guard: H26 no token of a client is the operator's
+  if (operatorToken !== undefined && Array.isArray(rest.tokens) && rest.tokens.some(isOperator))
+    throw new Error(
+      'createHiloWorker cannot use its options.\n  operatorToken: is among tokens, too, so every ' +
+        'client with it could drop a database. Give the operator a token of his own.',
+    )
   const { ledgerLimits: ofLedger, handlerLimits } = parted(limits)
   return {
     ...mine,
