@@ -14,7 +14,7 @@
 import { type Range, total } from '../../src/core/range.js'
 import { callApp } from './app.js'
 import type { Device, Page } from './device.js'
-import { record } from './ending.js'
+import { evictCached, record } from './ending.js'
 import { comeOnline } from './faults.js'
 import { STORAGE_WORKS } from './idb-host.js'
 import { goodbye } from './moves.js'
@@ -56,6 +56,7 @@ export const lateStorage = deviceWord((simulation, device, random) => {
   const page = simulation.openPage(device)
   after(simulation, STANDS_MS, 'the storage works', () => {
     Object.assign(storageFaults, STORAGE_WORKS)
+    evictCached([device])
     after(simulation, SOON_MS, 'looks where its numbers are', () => {
       late.delete(device)
       const { now } = simulation.scheduler

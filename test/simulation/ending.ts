@@ -26,11 +26,11 @@ export async function end(simulation: Simulation): Promise<void> {
   const { scheduler, devices, profile, checker } = simulation
   scheduler.note(simulation.driver, '— everything heals —')
   heal(simulation)
-  evictCached(simulation)
+  evictCached(devices)
   if (simulation.random.chance(0.5)) await settleAll(simulation)
   else await wait(simulation, 5_000)
   // One may have been on its way there.
-  evictCached(simulation)
+  evictCached(devices)
   for (const device of devices) {
     for (const page of [...device.pages]) {
       if (page.kind === 'page') page.run('closes at the end', () => page.leave())
@@ -57,7 +57,7 @@ export async function end(simulation: Simulation): Promise<void> {
 }
 
 /** A browser evicts a cached page whose open transaction holds up those of other pages. */
-function evictCached({ devices }: Simulation): void {
+export function evictCached(devices: readonly Device[]): void {
   for (const { pages } of devices)
     for (const page of [...pages]) if (page.state === 'cached') page.die()
 }
