@@ -1030,6 +1030,10 @@ export const GUARDS: Guard[] = [
   guard('H24 a binding that cannot be read is not left out', 'server/special-names'),
   guard('H24 a binding is for a database that exists', 'server/bound-databases', 'continue'),
   guard(
+    'H24 a secret for a root without that root does not start a server that counts by itself',
+    'server/cli',
+  ),
+  guard(
     'H24 beside bindings, a mistyped database does not count by itself',
     'server/bound-databases',
     'const { databases } = options',

@@ -252,8 +252,9 @@ export function readConfig(
   const given: Record<string, unknown> = file === undefined ? {} : { ...readConfigFile(file) }
   for (const [name, { read = (text: string) => text }] of DESCRIBED)
     if (flags[name] !== undefined) given[name] = read(flags[name])
-  if (Object(given.upstream) === given.upstream)
-    given.upstream = withSecrets(given.upstream as RootSetting)
+  const { upstream } = given
+  if (upstream === undefined || Object(upstream) === upstream)
+    given.upstream = withSecrets(upstream as RootSetting | undefined)
   if (process.env.HILO_SECRETS) given.secrets = list(process.env.HILO_SECRETS)
   const { data, ...settings } = checked(config, given, 'offline-hilo-server', nameOf)
   if (data !== undefined && settings.databaseUrl !== undefined)
@@ -324,10 +325,28 @@ const SERVICE_LINKS: [name: RegExp, value: RegExp][] = [
 export const isServiceLink = (name: string, value: string): boolean =>
   SERVICE_LINKS.some(([ofName, ofValue]) => ofName.test(name) && ofValue.test(value))
 
-/** Secrets have no place in a file that is checked in. */
-function withSecrets(upstream: RootSetting): RootSetting {
+/**
+ * Secrets have no place in a file that is checked in.
+ * @throws Error: one of them is for no root that the settings name. Without it, the server would
+ * count by itself
+ */
+function withSecrets(upstream: RootSetting | undefined): RootSetting | undefined {
+  const used = !upstream ? [] : 'etcd' in upstream ? SECRETS.slice(1) : SECRETS.slice(0, 1)
+  const unused = SECRETS.find((name) => process.env[name] && !used.includes(name))
+  // guard: H24 a secret for a root without that root does not start a server that counts by itself
+  if (unused)
+    throw new Error(
+      `${unused}: \`upstream\` in the settings names no root that it is for, so it would be ` +
+        'ignored. Give `upstream` in the file that --config or HILO_CONFIG names, or remove ' +
+        'the variable.',
+    )
   const [token, user, password] = SECRETS.map((name) => process.env[name])
-  return 'etcd' in upstream
-    ? { ...upstream, ...(user && { user }), ...(password && { password }) }
-    : { ...upstream, ...(token && { token }) }
+  return (
+    upstream && {
+      ...upstream,
+      ...(token && { token }),
+      ...(user && { user }),
+      ...(password && { password }),
+    }
+  )
 }

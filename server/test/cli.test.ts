@@ -254,6 +254,8 @@ describe('serve', () => {
     [{ HILO_NODETAG: 'B' }, 'Did you mean HILO_NODE_TAG?'],
     [{ HILO_FOO: 'x' }, 'HILO_FOO: there is no such variable. There are: '],
     [{ HILO_UPSTREAM_TOKN: 'x' }, 'Did you mean HILO_UPSTREAM_TOKEN?'],
+    [{ HILO_UPSTREAM_TOKEN: 'never-to-be-seen' }, 'HILO_UPSTREAM_TOKEN: `upstream` in the '],
+    [{ HILO_UPSTREAM_USER: 'u' }, 'HILO_UPSTREAM_USER: `upstream` in the settings names no root'],
     [{ DATABASE_URL: '' }, 'DATABASE_URL: is empty. Give it a value, or remove it'],
     [{ HILO_DATA: '' }, 'HILO_DATA: is empty.'],
     [{ HILO_DATA: 'postgres://hilo:never-to-be-seen@db/hilo' }, 'HILO_DATA: has to be a folder'],

@@ -215,3 +215,14 @@ describe.each(PLACES)('a secret outside of the ledger in %s', (_, newPlace) => {
     await again.close()
   })
 })
+
+test('no database has a secret of its own here: one that is named is refused', async () => {
+  const data = newFolder()
+  const ledger = await openLedger({ create: true, dataDir: data })
+  await ledger.close()
+  const secret = secretIn(data)
+  const { code, stdout, stderr } = await runCli(['renew-secret', 'Shop', '--yes', '--data', data])
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain("leave 'Shop' out to renew the secret of all databases")
+  expect(secretIn(data)).toBe(secret)
+})

@@ -145,8 +145,13 @@ export const explainCommand = (): Command =>
 export const renewSecretCommand = (): Command =>
   changingCommand('renew-secret', 'Give a ledger a new secret: a test copy, or after a leak.')
     .argument('[database]', 'with --url: of a Worker, where each database has its own')
-    .action((database: string | undefined, _, command: Command) =>
-      operate(command, database, async () => ({
+    .action((database: string | undefined, _, command: Command) => {
+      if (database !== undefined && urlOf(command) === undefined)
+        throw new Error(
+          `Only the databases of a Worker have secrets of their own: name its --url, or leave ` +
+            `'${database}' out to renew the secret of all databases. Nothing was changed.`,
+        )
+      return operate(command, database, async () => ({
         plan:
           'With a new secret, a ledger knows none of the grant tokens that it has signed. ' +
           'That is right for a copy that serves other devices, such as a test copy: its tokens ' +
@@ -162,8 +167,8 @@ export const renewSecretCommand = (): Command =>
             'secret in HILO_SECRETS, or `secrets`, has signed.\n'
           )
         },
-      })),
-    )
+      }))
+    })
 
 /** Numbers are aligned at their right. */
 export type Column<T> = [title: string, read: (item: T) => string | number]
