@@ -892,6 +892,11 @@ export const GUARDS: Guard[] = [
     'const tokenVersion = grant.tokenVersion + 1',
   ),
   guard(
+    'H28 the token of a forgotten hand-over ends the series for the device before',
+    'addons/consecutive/forgotten-hand-over',
+    'const row = stored',
+  ),
+  guard(
     'H28 what a restored ledger has forgotten is told, or stated, before a series goes on',
     'server/ledger/rules',
   ),

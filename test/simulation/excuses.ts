@@ -104,6 +104,10 @@ export const TWICE = allowed({
     'docs/document-numbers.md',
     'it does not know its old series any more',
   ],
+  'a receipt of a hand-over that a restore had forgotten': [
+    'docs/series-at-the-server.md',
+    'What the lost till makes before the server hears of the other one may come twice.',
+  ],
   'a receipt of a server that did not know of its restore': [
     'docs/series-at-the-server.md',
     'A server that does not know of its restore hands over what the backup has, and the other ' +

@@ -103,6 +103,13 @@ export interface Stage {
   hit(fault: string): void
 }
 
+export interface GivenSeries {
+  letter: string
+  device: string
+  /** Of each hand-over: has the other device got the series? */
+  taken: boolean[]
+}
+
 export class OwnServer {
   faults: ServerFaults = { ...SOUND }
   readonly #node: string
@@ -186,22 +193,23 @@ export class OwnServer {
   }
 
   /** The series that were given, and to which devices. */
-  async givenSeries(database: string): Promise<string> {
+  async givenSeries(database: string): Promise<GivenSeries[]> {
     const ledger = await this.storage.open()
     const all = await ledger.series(database)
     await ledger.close()
-    return JSON.stringify(
-      all.map(({ letter, device, handOvers }) => [
-        letter,
-        device,
-        handOvers.map((each) => each.isTaken),
-      ]),
-    )
+    return all.map(({ letter, device, handOvers }) => ({
+      ...{ letter, device },
+      taken: handOvers.map((each) => each.isTaken),
+    }))
   }
 
-  async restore(copy: Copy): Promise<void> {
+  /** @param prepare what an operator does before the server listens */
+  async restore(copy: Copy, prepare = async (_: Ledger): Promise<void> => {}): Promise<void> {
     await this.stop()
     this.storage.restore(copy)
+    const ledger = await this.storage.open()
+    await prepare(ledger)
+    await ledger.close()
     const known = this.#inCopies.get(copy)!
     this.#lost = new Set([...this.#grants.keys()].filter((id) => !known.has(id)))
     await this.start()

@@ -52,6 +52,8 @@ export interface Profile {
   hasRestore: boolean
   /** An app makes receipts and closes their periods, whatever the seed says. */
   closesPeriods: boolean
+  /** A restore may forget hand-overs of series. */
+  forgetsHandOvers: boolean
   /** A claim for more numbers than this is refused, also after all other faults have ended. */
   sizeLimit: number | undefined
   /** The tenants of the app. Each has a counter of its own, and each page belongs to one. */
@@ -85,6 +87,7 @@ export function chooseProfile(random: Random): Profile {
     ending: random.chance(0.5) ? 'account' : 'drain',
     goesBack: false,
     closesPeriods: false,
+    forgetsHandOvers: false,
   }
   const { hasClones, hasRestore } = profile
   const mayGoBack = authority === 'own' && nodes.length === 1 && !hasClones && !hasRestore

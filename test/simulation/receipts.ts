@@ -4,7 +4,7 @@
  * open. A number that two copies of a device both made is reported to one of them.
  */
 import { markOf } from '../../server/src/ledger/heard.js'
-import type { Series as GivenSeries } from '../../server/src/ledger/ledger.js'
+import type { Series as ListedSeries } from '../../server/src/ledger/ledger.js'
 import type { SeriesRow } from '../../server/src/ledger/rows.js'
 import { chain } from '../../src/addons/consecutive/chain.js'
 import { closePeriod } from '../../src/addons/consecutive/closing.js'
@@ -20,7 +20,7 @@ import type { Link, NumberRow } from '../../src/device/series-store.js'
 import type { Device, Page } from './device.js'
 import { changeStored, DiskSeries, storedSeries } from './disk-series.js'
 import { comeOnline, killBrowser } from './faults.js'
-import { OwnServer } from './own-servers.js'
+import { type GivenSeries, OwnServer } from './own-servers.js'
 import type { Profile } from './profile.js'
 import type { Random } from './random.js'
 import type { Simulation } from './simulation.js'
@@ -66,6 +66,8 @@ interface Made {
   isLost?: true
   /** Which gave the series to its device. */
   ledger?: string | undefined
+  /** A restored server had heard of the device that goes on before the number was asked for. */
+  isLate?: boolean | undefined
 }
 
 export class Receipts {
@@ -83,6 +85,11 @@ export class Receipts {
   readonly #heardBefore = new Map<string, number>()
   /** Letters of those that a server handed over which did not know that it was restored. */
   readonly #handedOverUnaware = new Set<string>()
+  /**
+   * By letter of a series whose hand-over a restore has forgotten: the device that had got it, and
+   * the token that it had then.
+   */
+  readonly #forgotten = new Map<string, { device: Device; token: string | undefined }>()
   /** By letter: the record that somebody has changed behind its device's back. */
   readonly #rewritten = new Map<string, { place: number; hash: string }>()
 
@@ -90,6 +97,9 @@ export class Receipts {
   readonly #sellers = new Set(['d1'])
   /** What devices that had a series have closed. */
   readonly #closed: { letter: string; to: string; periods: string[] }[] = []
+
+  /** How often devices sold some. */
+  #rounds = 0
 
   readonly #ranges: typeof RANGES | undefined
 
@@ -146,8 +156,9 @@ export class Receipts {
    * A person takes this device for lost, and hands its series over to another one, which gets it if
    * it has none. The lost one is offline and sells on, so its documents have more numbers than the
    * server has heard of, and the person may find some of them.
+   * @param then what happens afterwards. Absent: the lost device comes back
    */
-  handOver(lost: Device): void {
+  handOver(lost: Device, then?: (other: Device) => void): void {
     const { random, scheduler, networkActor, servers, devices } = this.#simulation
     const { database, profile } = this.#simulation
     const { letter } = storedSeries(lost.disk).state.current ?? {}
@@ -156,7 +167,10 @@ export class Receipts {
     )
     const server = servers.get(lost.node)
     if (letter === undefined || others.length === 0 || !(server instanceof OwnServer)) return
-    const { name } = random.pick(others)
+    // Who does not know of the forgotten hand-over cannot say what its device made.
+    if (this.#forgotten.has(letter)) return
+    const other = random.pick(others)
+    const { name } = other
     const known = {
       period: this.#period(),
       more: Number(random.weighted({ '0': 2, '1': 1, '3': 1 })),
@@ -166,7 +180,7 @@ export class Receipts {
         return marksOf(numbers.filter((row) => row.letter === letter))
       },
     }
-    if (profile.faults.has('offline')) lost.isOnline = false
+    if (then || profile.faults.has('offline')) lost.isOnline = false
     for (const page of lost.pages.filter(({ isAlive }) => isAlive))
       for (const n of [1, 2, 3]) this.#sell(page, `sale ${n} of a lost device`)
     scheduler.post(
@@ -176,9 +190,17 @@ export class Receipts {
       async () => {
         const series = await server.handOver(database, letter, name, known)
         if (series) this.#wasHandedOver(lost, series)
-        if (!lost.isOnline) comeOnline(lost)
+        if (then) then(other)
+        else if (!lost.isOnline) comeOnline(lost)
       },
     )
+  }
+
+  /** New sales, one of each period. */
+  sellSome({ name, pages }: Device): void {
+    this.#rounds++
+    for (const page of pages.filter(({ isAlive }) => isAlive))
+      for (const n of ALL_PERIODS.keys()) this.#sell(page, `sale ${n} of ${name}, ${this.#rounds}`)
   }
 
   /**
@@ -216,6 +238,21 @@ export class Receipts {
     }
   }
 
+  /** The server has forgotten that these series went to these devices. */
+  forgets(series: readonly GivenSeries[], devices: readonly Device[]): void {
+    for (const { letter, device: name } of series) {
+      const device = devices.find((each) => each.name === name)!
+      this.#simulation.hit('a hand-over forgotten')
+      this.#forgotten.set(letter, { device, token: tokenOf(device) })
+    }
+  }
+
+  /** Has the restored server heard of the device that goes on? */
+  #isKnownAgain(letter: string): boolean {
+    const forgotten = this.#forgotten.get(letter)
+    return forgotten !== undefined && tokenOf(forgotten.device) !== forgotten.token
+  }
+
   /** This device has heard of two ledgers. */
   mustStop({ name, disk }: Pick<Device, 'name' | 'disk'>): void {
     if (this.#stopped.has(name)) return
@@ -241,7 +278,7 @@ export class Receipts {
   }
 
   /** The periods that the lost device has closed stay closed, if the server has confirmed them. */
-  #promise({ disk }: Device, { letter, device: to, periods }: GivenSeries): void {
+  #promise({ disk }: Device, { letter, device: to, periods }: ListedSeries): void {
     const { devices, wasRestored } = this.#simulation
     const { state, numbers } = storedSeries(disk)
     const { current } = state
@@ -284,7 +321,7 @@ export class Receipts {
     }
   }
 
-  #wasHandedOver(lost: Device, series: GivenSeries): void {
+  #wasHandedOver(lost: Device, series: ListedSeries): void {
     const { letter, device: name } = series
     this.#promise(lost, series)
     this.#handedOver.add(letter)
@@ -327,6 +364,8 @@ export class Receipts {
       const format = (number: number, letter: string, period?: string) =>
         `${letter}-${period ?? 'range'}-${number}`
       const period = this.#period(key)
+      const { current } = storedSeries(page.device.disk).state
+      const isLate = this.#isKnownAgain(current?.letter ?? '')
       const { row, heard } = await series.take({
         key,
         format,
@@ -345,7 +384,7 @@ export class Receipts {
       })
       const { id } = row
       scheduler.note(page.actor, `prints ${id} for ${key}`)
-      this.printed(id, { device: page.device.name, key, heard })
+      this.printed(id, { device: page.device.name, key, heard, isLate })
     } catch (error) {
       const { code, stack } = error as HiloError
       const isExpected =
@@ -405,7 +444,11 @@ export class Receipts {
       const letters = [...state.ended.map(({ letter }) => letter), state.current?.letter]
       // Nobody closes a series here, but the server that finds another past than it heard of.
       for (const { letter, reason } of state.ended)
-        if (reason.kind === 'closed' && !this.#rewritten.has(letter))
+        if (
+          reason.kind === 'closed' &&
+          !this.#rewritten.has(letter) &&
+          !this.#forgotten.has(letter)
+        )
           checker.complain(`${name}: ${letter}: ${reason.reason}`)
       const { letter = '', heard = 0 } = state.current ?? {}
       const changed = this.#rewritten.get(letter)
@@ -472,16 +515,27 @@ export class Receipts {
       checker.tolerate('a receipt of a server that did not know of its restore')
       return
     }
-    if (new Set(made.flatMap(({ heard, key }) => (heard ? key : []))).size > 1)
-      checker.complain(`${id} was made twice although the server had heard of both`)
     // A device cannot tell what it has lost with its storage.
     const remembered = made.filter(
       ({ device, isLost }) => !isLost && this.#hasSeries(id, device, devices),
     )
     const keys = new Set(remembered.map(({ key }) => key))
-    if (keys.size > 1 && !this.#isHeard(id, devices))
+    const isKnownTwice = keys.size > 1
+    if (isTwice && this.#forgotten.has(id.split('-')[0]!)) {
+      const heard = made.filter((each) => each.heard)
+      const isHeardOfBoth = new Set(heard.map(({ key }) => key)).size > 1
+      if (isHeardOfBoth && heard.some(({ isLate }) => isLate))
+        checker.complain(`${id} was made twice, and the server had heard who goes on`)
+      else if (isKnownTwice && !this.#isHeard(id, devices))
+        checker.complain(`${id} was made twice after a restore, and nobody was told`)
+      else checker.tolerate('a receipt of a hand-over that a restore had forgotten')
+      return
+    }
+    if (new Set(made.flatMap(({ heard, key }) => (heard ? key : []))).size > 1)
+      checker.complain(`${id} was made twice although the server had heard of both`)
+    if (isKnownTwice && !this.#isHeard(id, devices))
       checker.complain(`${id} was made for ${[...keys].join(' and ')}, and nobody was told`)
-    else if (keys.size > 1) checker.tolerate('a receipt of two copies, one of which was told')
+    else if (isKnownTwice) checker.tolerate('a receipt of two copies, one of which was told')
     else if (isTwice) checker.tolerate('a receipt of a device that lost its storage')
   }
 
@@ -517,6 +571,8 @@ export class Receipts {
     })
   }
 }
+
+const tokenOf = ({ disk }: Device): string | undefined => storedSeries(disk).state.current?.token
 
 /** Has this device the changed record, or is it an honest copy? */
 const isStored = ({ links }: StoredSeries, changed: string): boolean =>

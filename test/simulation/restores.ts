@@ -4,7 +4,7 @@
  * floors.
  */
 import { askAtOnce } from './app.js'
-import { OwnServer } from './own-servers.js'
+import { type GivenSeries, OwnServer } from './own-servers.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
 /** Operators need longer. */
@@ -15,13 +15,13 @@ const TOO_LITTLE = 'floors raised, perhaps too little'
 
 /** A backup is made, or the one that was made is restored. */
 export function backUpOrRestore(simulation: Simulation, node: string): void {
-  const { scheduler, servers, backups, checker, devices, database, receipts } = simulation
+  const { scheduler, servers, backups, checker, devices, database, receipts, profile } = simulation
   const server = servers.get(node)
   if (!(server instanceof OwnServer)) return
   const backup = backups.get(node)
   if (!backup) {
     scheduler.note(simulation.driver, `database ${node} is backed up`)
-    const make = (series?: string) =>
+    const make = (series?: GivenSeries[]) =>
       backups.set(node, {
         copy: server.backUp(),
         known: checker.knownAt(node),
@@ -34,8 +34,9 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
   backups.delete(node)
   scheduler.post(simulation.networkActor, 0, `database ${node} is restored`, async () => {
     await server.stop()
+    const given = await server.givenSeries(database)
     // A letter that was given after the backup would be given again.
-    if (backup.series !== undefined && backup.series !== (await server.givenSeries(database)))
+    if (backup.series !== undefined && !mayForget(simulation, backup.series, given))
       return server.start()
     simulation.hit('server restored')
     checker.forget(node, backup.known)
@@ -45,12 +46,39 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
         for (const range of [...ranges, ...offers.map((each) => each.range)])
           checker.mayComeBack(seriesOf(range), device.name, range, true)
       }
-    simulation.unawareOfRestore.add(node)
     receipts?.restored(devices)
-    await server.restore(backup.copy)
+    if (profile.forgetsHandOvers) {
+      const by = Math.max(1, checker.highestOf(node))
+      await server.restore(backup.copy, async (ledger) => {
+        await ledger.raiseFloors({ database, by })
+        await ledger.reopenSeries({ database })
+      })
+      checker.raised(node, by)
+      receipts?.forgets(handedOverSince(backup.series ?? [], given), devices)
+    } else {
+      simulation.unawareOfRestore.add(node)
+      await server.restore(backup.copy)
+    }
     askAtOnce(simulation)
   })
 }
+
+/** May the ledger go back to where it had given the series `before`? */
+function mayForget(
+  { profile }: Simulation,
+  before: readonly GivenSeries[],
+  given: readonly GivenSeries[],
+): boolean {
+  if (!profile.forgetsHandOvers) return JSON.stringify(before) === JSON.stringify(given)
+  return before.length === given.length
+}
+
+/** Series that other devices have got since. */
+const handedOverSince = (before: readonly GivenSeries[], given: readonly GivenSeries[]) =>
+  given.filter(
+    ({ letter, taken }) =>
+      taken.at(-1) && taken.length > before.find((each) => each.letter === letter)!.taken.length,
+  )
 
 /**
  * The node grants nothing from now on. Some time later its operator raises the floors, and may

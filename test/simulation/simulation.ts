@@ -19,7 +19,7 @@ import { Gateway } from './gateway.js'
 import type { Copy } from './ledger-storage.js'
 import { move } from './moves.js'
 import { Network, type Reply, type Request, SERVER_URL } from './network.js'
-import type { OwnServers } from './own-servers.js'
+import type { GivenSeries, OwnServers } from './own-servers.js'
 import { Pauses } from './pauses.js'
 import { chooseProfile, chooseTraits, isOfTheApp, type Profile } from './profile.js'
 import { QuietHours } from './quiet.js'
@@ -67,7 +67,7 @@ export class Simulation {
   /** By the id of a claim: the copies that hold it. Its grant belongs to each of them. */
   readonly sharedClaims = new Map<string, string[]>()
   /** Older copies of the nodes' databases, with what they know. */
-  readonly backups = new Map<string, { copy: Copy; known: Known; series?: string }>()
+  readonly backups = new Map<string, { copy: Copy; known: Known; series?: GivenSeries[] }>()
   /** Ranges in a copy of a device's storage that somebody has, who runs no page on it. */
   readonly stolen: Range[] = []
   gaps = 0

@@ -16,6 +16,7 @@ import {
   workerLostOffline,
 } from './device-edges.js'
 import { drop } from './drop.js'
+import { forgottenHandOver } from './forgotten-hand-over.js'
 import { fullLocalStorage } from './full-local-storage.js'
 import { hook } from './hook-counter.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
@@ -47,6 +48,7 @@ const WORDS = {
   closings,
   'dead-connection': deadConnection,
   drop,
+  'forgotten-hand-over': forgottenHandOver,
   'full-local-storage': fullLocalStorage,
   hook,
   'late-storage': lateStorage,

@@ -34,10 +34,21 @@ import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow, StoredHandOver } from './rows.js'
 
 /**
- * More check-ins than any device has made since a backup: a ledger that was restored has forgotten
- * them, and takes each of its tokens otherwise for a newer one. Hand-overs may be forgotten, too.
+ * More check-ins than any device makes: only a hand-over raises a token by so much. A ledger that
+ * was restored has forgotten some, and takes each of its tokens otherwise for a newer one.
  */
 const TOKENS_SKIPPED = 1e9
+/** More than all hand-overs that a restored ledger may have forgotten. */
+const TOKENS_OF_RESTORE = 1e12
+
+/** Ends a series where no person has. */
+export const SERVER = 'the server'
+/** Which has a series by a hand-over that the ledger has forgotten. */
+const OTHER = 'another device'
+const FORGOTTEN = 'a restore had forgotten that a person handed the series over'
+const BOTH =
+  `${FORGOTTEN}, and perhaps the device that had it before made numbers since: compare the ` +
+  'documents of both'
 
 /**
  * @param rows with the open series of the device that gets it
@@ -66,7 +77,7 @@ export function handOver(
   const mark = markAfter(withOthers(row), request, row.toldAfter !== restores)
   if ('refused' in mark) return refuse(mark)
   // guard: H28 a hand-over ends tokens that a restored ledger has forgotten
-  const tokenVersion = grant.tokenVersion + (1 + restores) * TOKENS_SKIPPED
+  const tokenVersion = Math.max(grant.tokenVersion, restores * TOKENS_OF_RESTORE) + TOKENS_SKIPPED
   const before = handOversOf(row)
   const newest = before.at(-1)
   // A device that never got it has made nothing.
@@ -102,6 +113,51 @@ export function handOver(
     changes: { grants: [{ ...grant, tokenVersion, checkIn: null }], series: [changed] },
   }
 }
+
+/**
+ * The series when a device shows by its token that a person had handed it over, which a restored
+ * ledger has forgotten. If the device that had it before was heard since the restore, nobody knows
+ * which numbers both have made: the series ends for both.
+ */
+export function withForgotten(
+  row: SeriesRow,
+  grant: Pick<TokenContent, 'tokenVersion'>,
+  shown: Pick<TokenContent, 'tokenVersion'>,
+  { restores, at }: Pick<StoredHandOver, 'restores' | 'at'>,
+): SeriesRow {
+  const after = handOversIn(shown)
+  if (after <= handOversIn(grant)) return row
+  const heardAfter = row.toldAfter < 0 ? toldLess(row.toldAfter) : row.toldAfter
+  // Since the hand-over, also before a later restore. Who knows of no restore cannot tell.
+  const isHeard =
+    heardAfter > Math.floor(shown.tokenVersion / TOKENS_OF_RESTORE) || heardAfter === restores
+  const done: StoredHandOver = {
+    ...{ from: row.device, to: OTHER, by: SERVER, reason: FORGOTTEN, at, period: '', last: 0 },
+    ...{ heard: isHeard ? 0 : row.last, made: row.last, restores },
+    tokenVersion: after * TOKENS_SKIPPED,
+    numbers: numbersAfter(handOversOf(row), periodsOf(row)),
+    others: othersOf(row),
+    claim: { id: '', by: null },
+    ...withKnown(row),
+  }
+  return {
+    ...row,
+    device: OTHER,
+    link: null,
+    register: null,
+    toldAfter: -1,
+    handOvers: JSON.stringify([...handOversOf(row), done]),
+    closedAt: isHeard ? at : null,
+    closedBy: isHeard ? SERVER : null,
+    reason: isHeard ? BOTH : null,
+  }
+}
+
+const handOversIn = ({ tokenVersion }: Pick<TokenContent, 'tokenVersion'>): number =>
+  Math.floor(tokenVersion / TOKENS_SKIPPED)
+
+/** `toldAfter` when the device was heard since the restore, and has not told all yet; and back. */
+export const toldLess = (restores: number): number => -1 - restores
 
 /** The rest of a series when another device goes on with it. */
 function withKnown({

@@ -8,7 +8,15 @@ import { grantClaims } from './claim.js'
 import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
-import { givenTo, handOverOf, statedOf, withLost } from './hand-over.js'
+import {
+  givenTo,
+  handOverOf,
+  SERVER,
+  statedOf,
+  toldLess,
+  withForgotten,
+  withLost,
+} from './hand-over.js'
 import { markedAs, markOf, withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
@@ -26,9 +34,6 @@ import type { NewGrant } from './overlap.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
 import { isDropped, withNextToken } from './shown-tokens.js'
-
-/** Closes a series that no person has closed. */
-const SERVER = 'the server'
 
 /** The claim of a series, as a claim to the collection that counts the letters. */
 export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
@@ -135,10 +140,13 @@ export function checkInSeries(
   if (!token) return { answer: 'unknown', changes: {} }
   const { database, id, at } = request
   const grant = rows.grants.get(token.id)
-  const row = rows.series.get(token.id)
+  const stored = rows.series.get(token.id)
   const databases = provenBy(rows, [{ database, shown: [{ token }] }], bound)
   const isGone = !grant || isDropped(rows, database, token)
-  if (isGone || row?.database !== database) return { answer: 'unknown', changes: { databases } }
+  if (isGone || stored?.database !== database) return { answer: 'unknown', changes: { databases } }
+  const { restores } = databaseIn(rows, database)
+  // guard: H28 the token of a forgotten hand-over ends the series for the device before
+  const row = withForgotten(stored, grant, token, { restores, at })
   // A ledger that was restored knows an older token of the same grant, and the device goes on.
   const known = { ...grant, tokenVersion: Math.max(grant.tokenVersion, token.tokenVersion) }
   const replaced = withNextToken(known, token, id)
@@ -156,12 +164,11 @@ export function checkInSeries(
     }
   }
   const isBehind = request.mark !== markOf(row)
-  const { restores } = databaseIn(rows, database)
   const told: SeriesRow = {
     ...withTold(row, request),
     seenAt: Math.max(row.seenAt, at),
     // guard: H28 a device that knows more than a restored ledger has yet to tell it
-    toldAfter: isBehind ? row.toldAfter : restores,
+    toldAfter: isBehind && row.toldAfter !== restores ? toldLess(restores) : restores,
   }
   const isNew = replaced !== known
   // guard: H28 a device that has changed what the server heard of makes no number
