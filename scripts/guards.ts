@@ -1033,7 +1033,7 @@ export const GUARDS: Guard[] = [
   ),
   guard('H31 a server does not choose among databases', 'server/postgres-pool'),
   guard('H24 a binding that cannot be read is not left out', 'server/special-names'),
-  guard('H24 a binding is for a database that exists', 'server/bound-databases', 'continue'),
+  guard('H24 a binding is for a database that exists', 'server/bound-databases'),
   guard(
     'H24 a secret for a root without that root does not start a server that counts by itself',
     'server/cli',
