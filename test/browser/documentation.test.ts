@@ -22,7 +22,7 @@ beforeAll(() => {
   if (!isInstalled(VITEPRESS)) return
   const program = join(VITEPRESS.folder, 'node_modules/vitepress/bin/vitepress.js')
   run(process.execPath, [program, 'build', 'docs', '--outDir', folder], ROOT)
-})
+}, 600_000)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 360, height: 780 } }

@@ -523,10 +523,12 @@ export class Receipts {
     const isKnownTwice = keys.size > 1
     if (isTwice && this.#forgotten.has(id.split('-')[0]!)) {
       const heard = made.filter((each) => each.heard)
+      const isKnownAgain = this.#isKnownAgain(id.split('-')[0]!)
       const isHeardOfBoth = new Set(heard.map(({ key }) => key)).size > 1
       if (isHeardOfBoth && heard.some(({ isLate }) => isLate))
         checker.complain(`${id} was made twice, and the server had heard who goes on`)
-      else if (isKnownTwice && !this.#isHeard(id, devices))
+      // While the device that goes on is silent, nobody can know.
+      else if (isKnownTwice && isKnownAgain && !this.#isHeard(id, devices))
         checker.complain(`${id} was made twice after a restore, and nobody was told`)
       else checker.tolerate('a receipt of a hand-over that a restore had forgotten')
       return
