@@ -892,7 +892,7 @@ export const GUARDS: Guard[] = [
     'const tokenVersion = grant.tokenVersion + 1',
   ),
   guard(
-    'H28 the token of a forgotten hand-over ends the series for the device before',
+    'H28 two devices that a restored ledger took for one go on with nothing',
     'addons/consecutive/forgotten-hand-over',
     'const row = stored',
   ),

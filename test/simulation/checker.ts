@@ -265,9 +265,10 @@ export class Checker {
     const reason = indexOf(this.#excuses, 'database restored')
     for (const [series, numbers] of this.#of(node)) {
       numbers.rollBack(known.get(series), reason)
-      // What a device in memory has given back, and may get again, is on no disk.
+      // What a device in memory has given back, and may get again, is on no disk. Each of its pages
+      // is a storage of its own.
       for (const bit of this.#devices.map((_, i) => this.#apart & (1 << i)))
-        for (let n = 1; n <= numbers.highest; n++) numbers.mayComeBack(n, bit, 0)
+        for (let n = 1; n <= numbers.highest; n++) numbers.mayComeBack(n, bit, bit)
     }
     this.#stopped.delete(node)
   }

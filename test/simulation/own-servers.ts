@@ -106,8 +106,8 @@ export interface Stage {
 export interface GivenSeries {
   letter: string
   device: string
-  /** Of each hand-over: has the other device got the series? */
-  taken: boolean[]
+  /** Of each hand-over: the device that has got the series. Null: none has. */
+  takers: (string | null)[]
 }
 
 export class OwnServer {
@@ -199,7 +199,7 @@ export class OwnServer {
     await ledger.close()
     return all.map(({ letter, device, handOvers }) => ({
       ...{ letter, device },
-      taken: handOvers.map((each) => each.isTaken),
+      takers: handOvers.map(({ to, isTaken }) => (isTaken ? to : null)),
     }))
   }
 
@@ -287,9 +287,8 @@ export class OwnServer {
     }
     const said = await ledger.handOverSeries(asked).catch(notNow)
     const isUntold = said && 'refused' in said && said.refused === 'untold'
-    const otherPeriods = isUntold ? paper().filter((each) => each.period !== asked.period) : []
     const outcome = isUntold
-      ? await ledger.handOverSeries({ ...asked, otherPeriods }).catch(notNow)
+      ? await ledger.handOverSeries({ ...asked, ...statedBy(asked, paper()) }).catch(notNow)
       : said
     return outcome && 'refused' in outcome ? undefined : outcome
   }
@@ -488,3 +487,12 @@ const grantId = (token: string): string => token.split('.')[0]!
 /** Its tail may have been given back. */
 const highOf = (token: string): number => Number(token.split('.')[3])
 const rotationOf = (token: string): number => Number(token.split('.')[1])
+
+/** What a person says who has looked at all documents of the lost device. */
+const statedBy = (
+  { period, last }: StatedPeriod,
+  paper: readonly StatedPeriod[],
+): { last: number; otherPeriods: StatedPeriod[] } => ({
+  last: Math.max(last, paper.find((each) => each.period === period)?.last ?? 0),
+  otherPeriods: paper.filter((each) => each.period !== period),
+})

@@ -20,7 +20,7 @@ import type { Link, NumberRow } from '../../src/device/series-store.js'
 import type { Device, Page } from './device.js'
 import { changeStored, DiskSeries, storedSeries } from './disk-series.js'
 import { comeOnline, killBrowser } from './faults.js'
-import { type GivenSeries, OwnServer } from './own-servers.js'
+import { OwnServer } from './own-servers.js'
 import type { Profile } from './profile.js'
 import type { Random } from './random.js'
 import type { Simulation } from './simulation.js'
@@ -91,7 +91,7 @@ export class Receipts {
    */
   readonly #forgotten = new Map<string, { device: Device; token: string | undefined }>()
   /** By letter: the record that somebody has changed behind its device's back. */
-  readonly #rewritten = new Map<string, { place: number; hash: string }>()
+  readonly #rewritten = new Map<string, { place: number; hash: string; isForgotten?: true }>()
 
   /** Where periods are closed: the first device, and those that a series goes to. */
   readonly #sellers = new Set(['d1'])
@@ -188,7 +188,8 @@ export class Receipts {
       SELLS_ON_MS,
       `${letter} of ${lost.name} goes to ${name}`,
       async () => {
-        const series = await server.handOver(database, letter, name, known)
+        const series =
+          !this.#forgotten.has(letter) && (await server.handOver(database, letter, name, known))
         if (series) this.#wasHandedOver(lost, series)
         if (then) then(other)
         else if (!lost.isOnline) comeOnline(lost)
@@ -236,12 +237,15 @@ export class Receipts {
       const { letter, heard } = storedSeries(disk).state.current ?? {}
       if (letter !== undefined && heard !== undefined) this.#heardBefore.set(letter, heard)
     }
+    for (const changed of this.#rewritten.values()) changed.isForgotten = true
   }
 
   /** The server has forgotten that these series went to these devices. */
-  forgets(series: readonly GivenSeries[], devices: readonly Device[]): void {
-    for (const { letter, device: name } of series) {
-      const device = devices.find((each) => each.name === name)!
+  forgets(series: readonly { letter: string; taker: string }[], devices: readonly Device[]): void {
+    for (const { letter, taker } of series) {
+      const device = devices.find(({ name }) => name === taker)
+      // A hand-over of which the server heard by a token has no name.
+      if (!device) continue
       this.#simulation.hit('a hand-over forgotten')
       this.#forgotten.set(letter, { device, token: tokenOf(device) })
     }
@@ -452,7 +456,8 @@ export class Receipts {
           checker.complain(`${name}: ${letter}: ${reason.reason}`)
       const { letter = '', heard = 0 } = state.current ?? {}
       const changed = this.#rewritten.get(letter)
-      if (changed && heard > changed.place && isStored(stored, changed.hash))
+      const isHeard = changed && !changed.isForgotten && heard > changed.place
+      if (isHeard && isStored(stored, changed.hash))
         checker.complain(`${name} goes on with ${letter}, whose past was rewritten`)
       for (const letter of letters) {
         this.#accountChain(
@@ -567,6 +572,8 @@ export class Receipts {
       const place = numbers.find((row) => row.id === id)?.place
       return state.ended.some(({ letter: ended, reason }) => {
         const doubtful = doubtfulIn(reason)
+        // Its reason says that the documents of both are to be compared.
+        if (ended === letter && reason.kind === 'closed' && this.#forgotten.has(letter)) return true
         if (ended !== letter || !doubtful) return false
         return place !== undefined && doubtful.from <= place && place <= doubtful.to
       })

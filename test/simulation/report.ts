@@ -42,6 +42,7 @@ const EXPECTED_HITS = [
   'ledger unavailable',
   'server restored',
   'series handed over',
+  'a hand-over forgotten',
   'a range gave way',
   'past rewritten',
   'restore proved',

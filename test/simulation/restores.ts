@@ -12,6 +12,8 @@ const LONGEST_MS = 60_000
 /** A grant or two. */
 const MOST_TOO_LITTLE = 64
 const TOO_LITTLE = 'floors raised, perhaps too little'
+/** More than grants of which no device has heard yet. */
+const ON_THE_WAY = 10_000
 
 /** A backup is made, or the one that was made is restored. */
 export function backUpOrRestore(simulation: Simulation, node: string): void {
@@ -48,13 +50,13 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
       }
     receipts?.restored(devices)
     if (profile.forgetsHandOvers) {
-      const by = Math.max(1, checker.highestOf(node))
+      const by = checker.highestOf(node) + ON_THE_WAY
       await server.restore(backup.copy, async (ledger) => {
         await ledger.raiseFloors({ database, by })
         await ledger.reopenSeries({ database })
       })
       checker.raised(node, by)
-      receipts?.forgets(handedOverSince(backup.series ?? [], given), devices)
+      receipts?.forgets(takenSince(backup.series ?? [], given), devices)
     } else {
       simulation.unawareOfRestore.add(node)
       await server.restore(backup.copy)
@@ -73,12 +75,17 @@ function mayForget(
   return before.length === given.length
 }
 
-/** Series that other devices have got since. */
-const handedOverSince = (before: readonly GivenSeries[], given: readonly GivenSeries[]) =>
-  given.filter(
-    ({ letter, taken }) =>
-      taken.at(-1) && taken.length > before.find((each) => each.letter === letter)!.taken.length,
-  )
+/** Series that other devices have got since, and who got them last. */
+function takenSince(
+  before: readonly GivenSeries[],
+  given: readonly GivenSeries[],
+): { letter: string; taker: string }[] {
+  const known = new Map(before.map(({ letter, takers }) => [letter, takers.length]))
+  return given.flatMap(({ letter, takers }) => {
+    const taker = takers.slice(known.get(letter)).findLast((each) => each !== null)
+    return taker ? [{ letter, taker }] : []
+  })
+}
 
 /**
  * The node grants nothing from now on. Some time later its operator raises the floors, and may

@@ -45,10 +45,9 @@ const TOKENS_OF_RESTORE = 1e12
 export const SERVER = 'the server'
 /** Which has a series by a hand-over that the ledger has forgotten. */
 const OTHER = 'another device'
-const FORGOTTEN = 'a restore had forgotten that a person handed the series over'
-const BOTH =
-  `${FORGOTTEN}, and perhaps the device that had it before made numbers since: compare the ` +
-  'documents of both'
+const FORGOTTEN =
+  'a restore had forgotten that a person handed the series over, and perhaps both devices made ' +
+  'numbers since: compare their documents'
 
 /**
  * @param rows with the open series of the device that gets it
@@ -116,8 +115,8 @@ export function handOver(
 
 /**
  * The series when a device shows by its token that a person had handed it over, which a restored
- * ledger has forgotten. If the device that had it before was heard since the restore, nobody knows
- * which numbers both have made: the series ends for both.
+ * ledger has forgotten. Nobody knows whether the device that had it before was heard since, nor
+ * what was stated: the series ends for both.
  */
 export function withForgotten(
   row: SeriesRow,
@@ -127,14 +126,9 @@ export function withForgotten(
 ): SeriesRow {
   const after = handOversIn(shown)
   if (after <= handOversIn(grant)) return row
-  const heardAfter = row.toldAfter < 0 ? toldLess(row.toldAfter) : row.toldAfter
-  // Since the hand-over, also before a later restore. Who knows of no restore cannot tell.
-  const isHeard =
-    heardAfter > Math.floor(shown.tokenVersion / TOKENS_OF_RESTORE) || heardAfter === restores
   const done: StoredHandOver = {
     ...{ from: row.device, to: OTHER, by: SERVER, reason: FORGOTTEN, at, period: '', last: 0 },
-    ...{ heard: isHeard ? 0 : row.last, made: row.last, restores },
-    tokenVersion: after * TOKENS_SKIPPED,
+    ...{ heard: 0, made: row.last, restores, tokenVersion: after * TOKENS_SKIPPED },
     numbers: numbersAfter(handOversOf(row), periodsOf(row)),
     others: othersOf(row),
     claim: { id: '', by: null },
@@ -147,17 +141,14 @@ export function withForgotten(
     register: null,
     toldAfter: -1,
     handOvers: JSON.stringify([...handOversOf(row), done]),
-    closedAt: isHeard ? at : null,
-    closedBy: isHeard ? SERVER : null,
-    reason: isHeard ? BOTH : null,
+    closedAt: at,
+    closedBy: SERVER,
+    reason: FORGOTTEN,
   }
 }
 
 const handOversIn = ({ tokenVersion }: Pick<TokenContent, 'tokenVersion'>): number =>
   Math.floor(tokenVersion / TOKENS_SKIPPED)
-
-/** `toldAfter` when the device was heard since the restore, and has not told all yet; and back. */
-export const toldLess = (restores: number): number => -1 - restores
 
 /** The rest of a series when another device goes on with it. */
 function withKnown({

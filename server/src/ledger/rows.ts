@@ -127,7 +127,7 @@ export interface SeriesRow extends CollectionKey {
   toldByOthers: string
   /**
    * `restores` of the database, when the device had told the ledger of all its periods last, or a
-   * person had. -1: nobody has. -1 - `restores`: a device was heard since, and has not told all.
+   * person had. -1: nobody has.
    */
   toldAfter: number
   registeredAt: number

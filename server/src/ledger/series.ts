@@ -8,15 +8,7 @@ import { grantClaims } from './claim.js'
 import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
-import {
-  givenTo,
-  handOverOf,
-  SERVER,
-  statedOf,
-  toldLess,
-  withForgotten,
-  withLost,
-} from './hand-over.js'
+import { givenTo, handOverOf, SERVER, statedOf, withForgotten, withLost } from './hand-over.js'
 import { markedAs, markOf, withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
@@ -145,7 +137,7 @@ export function checkInSeries(
   const isGone = !grant || isDropped(rows, database, token)
   if (isGone || stored?.database !== database) return { answer: 'unknown', changes: { databases } }
   const { restores } = databaseIn(rows, database)
-  // guard: H28 the token of a forgotten hand-over ends the series for the device before
+  // guard: H28 two devices that a restored ledger took for one go on with nothing
   const row = withForgotten(stored, grant, token, { restores, at })
   // A ledger that was restored knows an older token of the same grant, and the device goes on.
   const known = { ...grant, tokenVersion: Math.max(grant.tokenVersion, token.tokenVersion) }
@@ -168,7 +160,7 @@ export function checkInSeries(
     ...withTold(row, request),
     seenAt: Math.max(row.seenAt, at),
     // guard: H28 a device that knows more than a restored ledger has yet to tell it
-    toldAfter: isBehind && row.toldAfter !== restores ? toldLess(restores) : restores,
+    toldAfter: isBehind ? row.toldAfter : restores,
   }
   const isNew = replaced !== known
   // guard: H28 a device that has changed what the server heard of makes no number
