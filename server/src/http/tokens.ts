@@ -72,6 +72,16 @@ const digestOf = (token: string): string => {
 /** A client never sends a hash. */
 const digestOfSent = (token: string): string => createHash('sha256').update(token).digest('base64')
 
+/**
+ * Is this the same token? Also where its hash is listed.
+ * @param listed as in `tokens`, not checked yet
+ * @param sent as a client sends it
+ */
+export function isListedAs(listed: unknown, sent: string): boolean {
+  const text = typeof listed === 'string' ? listed : (listed as Partial<ScopedToken> | null)?.token
+  return typeof text === 'string' && digestOf(text) === digestOfSent(sent)
+}
+
 export const token = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'a token has no spaces')

@@ -5,7 +5,7 @@ import {
   type HandlerLimits,
   type HandlerOptions,
 } from '../../http/handler-options.js'
-import { type ScopedToken, token } from '../../http/tokens.js'
+import { isListedAs, token } from '../../http/tokens.js'
 import type { LedgerLimits } from '../../ledger/ledger.js'
 import {
   type Checks,
@@ -68,10 +68,9 @@ export function checkWorkerOptions(options: HiloWorkerOptions): Checked {
   } = options
   const given = { databases, create, operatorToken, horizon, secrets: outside }
   const mine = checked(own, given, 'createHiloWorker')
-  const isOperator = (each: string | ScopedToken) =>
-    (typeof each === 'string' ? each : each.token) === operatorToken
+  const isClient = (each: unknown) => isListedAs(each, operatorToken!)
   // guard: H26 no token of a client is the operator's
-  if (operatorToken !== undefined && Array.isArray(rest.tokens) && rest.tokens.some(isOperator))
+  if (operatorToken !== undefined && Array.isArray(rest.tokens) && rest.tokens.some(isClient))
     throw new Error(
       'createHiloWorker cannot use its options.\n  operatorToken: is among tokens, too, so every ' +
         'client with it could drop a database. Give the operator a token of his own.',

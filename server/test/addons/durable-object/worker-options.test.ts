@@ -1,4 +1,5 @@
 /** The options of a Worker that are refused: what would only fail later, or let in too many. */
+import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import {
   checkWorkerOptions,
@@ -18,7 +19,9 @@ test.each([
   expect(() => given({ operatorToken })).toThrow(message)
 })
 
-test.each([[[OPERATOR]], [['another-token-of-them', { token: OPERATOR }]]])(
+const HASH = `sha256:${createHash('sha256').update(OPERATOR).digest('hex')}`
+
+test.each([[[OPERATOR]], [['another-token-of-them', { token: OPERATOR }]], [[HASH]]])(
   "a token of the clients is not the operator's, too: %j",
   (tokens) => {
     expect(() => given({ tokens, operatorToken: OPERATOR })).toThrow(
