@@ -278,6 +278,17 @@ export const GUARDS: Guard[] = [
     'worker/dead-pages',
     'const PARTS = 1',
   ),
+  guard(
+    'H16 a page that is heard while the storage is busy is not dead',
+    'worker/dead-pages',
+    `const verdict = dead()
+     if (verdict.size > 0) await writeOff(() => verdict)`,
+  ),
+  guard(
+    'H16 a page that is slow to park is not dead',
+    'worker/tabs',
+    'for (const other of silent) alive.delete(other)',
+  ),
   guard('H16 an exchange that comes again is answered the same way', 'device/device'),
   guard(
     'H16 a release that comes again sends the rest',

@@ -42,11 +42,11 @@ export function newCollection(
   checkIns.join(record)
   const deadPages = newDeadPages(owner, async (dead) => {
     const holders = await record.update((before) => {
-      const state = writeOffPages(before, dead)
+      const state = writeOffPages(before, dead())
       return [state, pagesOf(state)]
     })
     record.notify()
-    if (dead.size > 0) checkIns.retryNow()
+    if (dead().size > 0) checkIns.retryNow()
     return holders
   })
   /** Nothing is leased before it resolves: the server is asked whether this device is a copy. */

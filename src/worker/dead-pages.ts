@@ -20,12 +20,12 @@ const LOOK_AGAIN_MS = 8_000
 const PARTS = 4
 
 /**
- * @param writeOff one transaction, which also settles the notes that pages have left. Gets the
- * pages whose numbers are lost, and returns those that hold something after it
+ * @param writeOff one transaction, which also settles the notes that pages have left. It asks which
+ * pages are dead when its turn has come, and returns those that hold something after it
  */
 export function newDeadPages(
   { after, run, tabs }: Pick<OwnerContext, 'after' | 'run' | 'tabs'>,
-  writeOff: (dead: ReadonlySet<string>) => Promise<Set<string>>,
+  writeOff: (dead: () => ReadonlySet<string>) => Promise<Set<string>>,
 ) {
   let searched: Promise<void> | undefined
 
@@ -34,8 +34,9 @@ export function newDeadPages(
     if (pages.length === 0) return []
     const lives = tabs!.askWhoLives()
     await pass(PAGE_ANSWER_MS)
-    const dead = new Set(pages.filter((page) => !lives(page)))
-    if (dead.size > 0) await writeOff(dead)
+    const dead = () => new Set(pages.filter((page) => !lives(page)))
+    // guard: H16 a page that is heard while the storage is busy is not dead
+    if (dead().size > 0) await writeOff(dead)
     return pages.filter(lives)
   }
 
@@ -43,7 +44,7 @@ export function newDeadPages(
     if (pages.length === 0) return
     await pass(LOOK_AGAIN_MS)
     // Nobody is dead yet, but some may have left their notes since.
-    const holders = await writeOff(new Set())
+    const holders = await writeOff(() => new Set())
     await look(pages.filter((page) => holders.has(page)))
   }
 

@@ -14,8 +14,8 @@ export interface Tabs {
   isAlone(): boolean
   /**
    * Asks those of these pages that live to park numbers of a collection that they do not need.
-   * Resolves when each has answered; a page that does not answer in time counts as dead. Resolves
-   * with `false` when none of them lives.
+   * Resolves when each has answered, or after a second. Who has not answered by then is asked again
+   * only once it is heard. Resolves with `false` when there is nobody to ask.
    */
   askToPark(collection: string, pages: ReadonlySet<string>): Promise<boolean>
   close(): void
@@ -59,6 +59,8 @@ export function openTabs(
   let questions = 0
   /** How many questions had been asked when a page was heard last. */
   const alive = new Map<string, number>()
+  /** Asked to park, and not heard since. They may live: their storage may be busy. */
+  const slow = new Set<string>()
   /** Each is called when a page has parked. */
   const awaited = new Set<(collection: string, page: string) => void>()
   const send = (type: Message['type'], collection = '', view?: SharedView) =>
@@ -69,6 +71,7 @@ export function openTabs(
     // guard: H15 a message of somebody else is no page
     if (typeof other !== 'string' || typeof collection !== 'string') return
     alive.set(other, questions)
+    slow.delete(other)
     if (type === 'hello') send('here')
     if (view) onChange(collection, view)
     if (type === 'parked') for (const each of awaited) each(collection, other)
@@ -87,10 +90,10 @@ export function openTabs(
       // guard: H3 a page that spoke before it was asked may be dead
       return (other) => other === page || (alive.get(other) ?? 0) >= question
     },
-    isAlone: () => alive.size === 0,
+    isAlone: () => alive.size === slow.size,
     askToPark: (collection, pages) =>
       new Promise((resolve) => {
-        const silent = new Set([...pages].filter((other) => alive.has(other)))
+        const silent = new Set([...pages].filter((other) => alive.has(other) && !slow.has(other)))
         if (silent.size === 0) return resolve(false)
         const parked = (parkedOf: string, other: string) => {
           if (parkedOf === collection) silent.delete(other)
@@ -99,7 +102,8 @@ export function openTabs(
         awaited.add(parked)
         setTimeout(() => {
           awaited.delete(parked)
-          for (const other of silent) alive.delete(other)
+          // guard: H16 a page that is slow to park is not dead
+          for (const other of silent) slow.add(other)
           resolve(true)
         }, PARK_ANSWER_MS)
         send('park', collection)
