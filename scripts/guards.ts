@@ -1158,6 +1158,7 @@ export const GUARDS: Guard[] = [
     change('request.want > 0 && ', ''),
   ),
   guard('H25 who can be served is served', 'client/waiters', change('!mayOvertake', 'true')),
+  guard('H25 nobody waits behind a call that has ended', 'client/batch'),
   guard('H25 a pause ends with its timer', 'worker/retry'),
   guard('H25 pauses double', 'worker/claims', change('** failures++', '** 0')),
   guard(

@@ -70,6 +70,19 @@ test.each([
   expect(taken(await shop.open().hilo.take('lines', 40), 40)).toEqual(upTo(40))
 })
 
+test('nobody waits behind a call that has ended', async () => {
+  const { hilo, page } = shop.open()
+  const id = numberOf(await hilo.nextId('lines'))
+  page.freeze()
+  const ended = codeOf(hilo.take('lines', 500, { timeout: 500 }))
+  shop.answer = () => new Promise(() => {})
+  expect(await ended).toBe('timeout')
+  page.thaw()
+  await quiet()
+  const next = hilo.nextId('lines')
+  expect(await Promise.race([next, quiet()])).toBe(`lines/${id + 1}-A`)
+})
+
 test('more than the device has is claimed, or nothing is taken', async () => {
   const { hilo } = shop.open()
   const many = await hilo.take('lines', 500)

@@ -28,6 +28,7 @@ import { region } from './regions.js'
 import { renewSecret } from './renew-secret.js'
 import { cache } from './shared-cache.js'
 import type { Simulation } from './simulation.js'
+import { sleep } from './sleep.js'
 
 export interface Word {
   /** In which worlds may it happen? */
@@ -59,6 +60,7 @@ const WORDS = {
   'renew-secret': renewSecret,
   replica,
   row,
+  sleep,
   'two-options': twoOptions,
   'worker-lost-offline': workerLostOffline,
 } satisfies Record<string, Word>
