@@ -45,8 +45,10 @@ async function leavesNothing(): Promise<void> {
     stdio: 'ignore',
   })
   const exited = once(run, 'exit')
-  await eventually(() => expect(existsSync(file)).toBe(true))
-  const { folder, ports } = JSON.parse(readFileSync(file, 'utf8')) as Started
+  // It is there before it is whole.
+  const { folder, ports } = await eventually(
+    () => JSON.parse(readFileSync(file, 'utf8')) as Started,
+  )
   expect(await Promise.all(ports.map(answers))).toEqual([true, true])
 
   process.kill(run.pid!, 'SIGKILL')

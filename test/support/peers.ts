@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/offline-hilo')
 /** A registry that does not answer is as good as none. */
-const DOWNLOAD_MS = 180_000
+const LONGEST_MS = 600_000
 
 export interface Peer {
   title: string
@@ -50,7 +50,7 @@ export const unlessInstalled = (peer: Peer): string =>
 export function run(command: string, args: readonly string[], cwd?: string): void {
   execFileSync(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: DOWNLOAD_MS,
+    timeout: LONGEST_MS,
     ...(cwd && { cwd }),
   })
 }
