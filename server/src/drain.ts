@@ -4,6 +4,14 @@
  * stops listening. Then it waits for the requests that are under way.
  */
 import type { Server } from 'node:http'
+import { z } from 'zod'
+
+const MAX_SECONDS = 600
+
+export const drainSeconds = z
+  .number('has to be a number of seconds')
+  .min(0)
+  .max(MAX_SECONDS, `has to be 0 to ${MAX_SECONDS} seconds`)
 
 export interface Drain {
   /** True from the first call of `end` on. */

@@ -6,8 +6,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { z } from 'zod'
-import { drainOf } from './drain.js'
+import { drainOf, drainSeconds } from './drain.js'
 import {
+  allLimits,
   port as checkPort,
   DATABASES_LISTED,
   type HandlerLimits,
@@ -98,19 +99,23 @@ const serveOptions = handlerChecks
     port: checkPort.optional(),
     horizon: horizon.optional(),
     log: handlerChecks.shape.log.optional(),
+    limits: allLimits.optional(),
   })
   .refine(...DATABASES_LISTED)
   .superRefine(refuseUnlisted)
 
+const closeOptions = z.strictObject({ drain: drainSeconds.optional() })
+
 export async function serve(options: ServeOptions = {}): Promise<HiloServer> {
-  const { ledgerLimits, handlerLimits } = parted(options.limits ?? {})
   // The handler asks, too. A refusal here leaves no ledger behind.
-  checked(serveOptions, { ...options, limits: handlerLimits }, 'serve')
+  checked(serveOptions, options, 'serve')
+  const { ledgerLimits, handlerLimits } = parted(options.limits ?? {})
   const {
     port = DEFAULT_PORT,
     host = DEFAULT_HOST,
     horizon: horizonDays = DEFAULT_HORIZON_DAYS,
     log = createLog(),
+    isReady = () => true,
   } = options
   namesToAnswer({ ...options, host })
   const ledger = await openLedger({ ...picked(options, OF_LEDGER), limits: ledgerLimits })
@@ -123,7 +128,7 @@ export async function serve(options: ServeOptions = {}): Promise<HiloServer> {
       log,
       limits: handlerLimits,
       ledger,
-      isReady: () => !drain.hasBegun && (options.isReady?.() ?? true),
+      isReady: () => !drain.hasBegun && isReady(),
     })
     const listener = getRequestListener(handler, { hostname: NO_HOST })
     const http = createServer(
@@ -149,7 +154,9 @@ export async function serve(options: ServeOptions = {}): Promise<HiloServer> {
     const pruning = setInterval(prune, PRUNE_INTERVAL_MS)
     return {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
-      close: ({ drain: seconds = IDLE_CONNECTION_SECONDS } = {}) => {
+      close: async (options = {}) => {
+        checked(closeOptions, options, 'close')
+        const { drain: seconds = IDLE_CONNECTION_SECONDS } = options
         clearInterval(pruning)
         const drained = drain.end(seconds)
         closed ??= drained.finally(() => ledger.close())

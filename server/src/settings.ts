@@ -8,11 +8,12 @@ import { z } from 'zod'
 import { type CollectionsOptions, collectionsSetting } from './addons/bound/collections-setting.js'
 import { type RootSetting, rootSettings } from './addons/region/region-options.js'
 import { readConfigFile } from './config-file.js'
+import { drainSeconds } from './drain.js'
 import {
+  allLimits,
   DATABASES_LISTED,
   databases,
   host,
-  limits,
   origin,
   port,
   refuseUnlisted,
@@ -20,15 +21,7 @@ import {
 } from './http/handler-options.js'
 import { DEFAULT_HOST, DEFAULT_PORT } from './http/open.js'
 import { tokens } from './http/tokens.js'
-import {
-  checked,
-  hint,
-  inWords,
-  ledgerLimits,
-  nodeTag,
-  publicUrl,
-  secrets,
-} from './ledger/option-checks.js'
+import { checked, hint, inWords, nodeTag, publicUrl, secrets } from './ledger/option-checks.js'
 import { DEFAULT_HORIZON_DAYS, horizon } from './ledger/prune.js'
 import { DEFAULT_DATA_DIR, databaseUrl, dataDir } from './open-ledger.js'
 import type { ServeOptions } from './serve.js'
@@ -50,7 +43,6 @@ export interface Setting {
 
 /** Load balancers ask for health every few seconds. */
 export const DEFAULT_DRAIN_SECONDS = 5
-const MAX_DRAIN_SECONDS = 600
 
 /** Empty text is no number. */
 const number = (text: string): unknown => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text)
@@ -143,10 +135,7 @@ export const SETTINGS = {
   drain: {
     value: 'seconds',
     read: number,
-    check: z
-      .number('has to be a number of seconds')
-      .min(0)
-      .max(MAX_DRAIN_SECONDS, `has to be 0 to ${MAX_DRAIN_SECONDS} seconds`),
+    check: drainSeconds,
     default: `${DEFAULT_DRAIN_SECONDS}`,
     says: 'how many seconds it still answers after SIGTERM, while /healthz says 503',
   },
@@ -205,7 +194,7 @@ export const SETTINGS = {
     says: 'where all numbers of this server come from, if it is a region: [Regions](regions.md)',
   },
   limits: {
-    check: z.strictObject({ ...limits.shape, ...ledgerLimits.shape }).partial(),
+    check: allLimits.partial(),
     default: 'see below',
     says: 'what a request may ask for',
   },

@@ -2,6 +2,7 @@
  * Servers and databases that are killed while 64 devices claim and give back: no number twice, no
  * claim answered two ways.
  */
+import { execFileSync, spawnSync } from 'node:child_process'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { seed, sizeOf } from '../../test/support/sizes.js'
 import { serve } from '../src/index.js'
@@ -111,22 +112,35 @@ test('two servers on one PostgreSQL part the numbers without a gap', {
   await Promise.all(servers.map((server) => server.stop()))
 })
 
-const leftOut = process.platform === 'win32' ? ' (left out: there is no ulimit)' : ''
+const mayLimit = spawnSync('prlimit', ['--fsize']).status === 0
+const leftOut = mayLimit ? '' : ' (left out: there is no prlimit)'
 
 test.skipIf(leftOut)(
-  `a full disk: /healthz says so${leftOut}`,
+  `a full disk: nothing is granted, /healthz says so, and with room it goes on${leftOut}`,
   {
     timeout: TIMEOUT,
   },
   async () => {
-    const isFull = ['/bin/sh', '-c', 'ulimit -f 800; exec "$0" "$@"']
+    const isFull = ['/bin/sh', '-c', 'ulimit -S -f 800; echo $$ >&2; exec "$0" "$@"']
     const server = await startProcess(['--port', '0', '--data', newFolder()], {}, isFull)
-    const status = async (path: string) => (await fetch(server.url + path)).status
-    expect(await status('/healthz')).toBe(200)
-    const claim = () => status('/databases/Shop/hilo/next?tag=orders')
+    const granted: { low: number; high: number }[] = []
+    const claim = async () => {
+      const answer = await fetch(`${server.url}/databases/Shop/hilo/next?tag=orders`)
+      const { Low, High, Message } = await answer.json()
+      if (answer.ok) granted.push({ low: Low, high: High })
+      else expect(Message).toContain("The server's database")
+      return answer.status
+    }
+    const health = async () => (await fetch(`${server.url}/healthz`)).status
+    expect(await health()).toBe(200)
     await expect.poll(claim, { interval: 0, timeout: TIMEOUT }).toBe(503)
     // What is left of the disk may take a few small writes.
-    await expect.poll(() => status('/healthz'), { interval: 0, timeout: TIMEOUT }).toBe(503)
+    await expect.poll(health, { interval: 0, timeout: TIMEOUT }).toBe(503)
+    for (let i = 0; i < 20; i++) await claim()
+    const [pid] = server.log().split('\n')
+    execFileSync('prlimit', ['--pid', pid!, '--fsize=unlimited'])
+    expect([await health(), await claim(), await claim()]).toEqual([200, 201, 201])
+    expect(overlaps(granted)).toEqual([])
     await server.kill()
   },
 )

@@ -5,6 +5,7 @@ import {
   closeSync,
   copyFileSync,
   cpSync,
+  existsSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -166,6 +167,27 @@ test('a file under two names is refused: each name would have a log of its own',
   expect(await same.claim([wish])).toMatchObject([{ grant: { low: 33, high: 64 } }])
   await same.close()
   await ledger.close()
+})
+
+const hasProc = existsSync('/proc/self')
+
+test.skipIf(!hasProc)(
+  `a folder that takes no folder is named${hasProc ? '' : ' (left out: there is no /proc)'}`,
+  async () => {
+    // In a process that can be ended: once, it looked for a way to make the folder for ever.
+    const { code, stderr } = await spawnCli(['init', '--data', '/proc/offline-hilo/data'])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('The ledger in /proc/offline-hilo/data cannot be opened: ENOENT'),
+    ])
+  },
+)
+
+test('a folder is made with those above it, for its owner alone', async () => {
+  const above = join(newFolder(), 'a')
+  const dataDir = join(above, 'b', 'c')
+  await (await openLedger({ create: true, dataDir })).close()
+  for (const each of [above, dataDir]) expect(statSync(each).mode & 0o777).toBe(0o700)
 })
 
 /** Runs a shell command in which `mount` changes nothing for others. */

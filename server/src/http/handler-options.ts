@@ -9,6 +9,7 @@ import {
   type Checks,
   checked,
   databaseName,
+  ledgerLimits,
   nodeTag,
   type Optional,
   publicUrl,
@@ -69,10 +70,10 @@ export interface HandlerOptions {
    */
   authorize?: ((request: Request, wanted: Wanted) => boolean | Promise<boolean>) | undefined
   /**
-   * Called for each `/healthz`, which answers 503 where it returns false: a server that is about to
+   * Called for each `/healthz`, which answers 503 unless it says true: a server that is about to
    * stop says so to load balancers. Default: always ready.
    */
-  isReady?: (() => boolean) | undefined
+  isReady?: (() => boolean | Promise<boolean>) | undefined
   /** Default: JSON lines on stderr, by pino. */
   log?: Log | undefined
   /** One line per request. Default false. */
@@ -194,6 +195,9 @@ export const limits = z.strictObject({
   seriesPerToken: positive(2 ** 40).default(20),
 } satisfies Checks<HandlerLimits>)
 
+/** Of a server: its handler's, and its ledger's. */
+export const allLimits = z.strictObject({ ...limits.shape, ...ledgerLimits.shape })
+
 const callback = <T>() => z.custom<T>((value) => typeof value === 'function', 'is no function')
 
 interface Rights {
@@ -270,10 +274,10 @@ export const handlerChecks = z.strictObject({
   tokens: z.union([tokens, callback<Extract<Tokens, () => unknown>>()], TOKEN_FORM).optional(),
   authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
   isReady: callback<NonNullable<HandlerOptions['isReady']>>().default(() => () => true),
-  log: z.custom<Log>(
-    (value) => typeof (value as Log | undefined)?.error === 'function',
-    'has no method error',
-  ),
+  log: z.custom<Log>((value) => {
+    const { info, error } = (value ?? {}) as Partial<Log>
+    return typeof info === 'function' && typeof error === 'function'
+  }, 'needs the methods info and error, as a pino logger has them'),
   logRequests: z.boolean().default(false),
   limits: limits.prefault({}),
 } satisfies Checks<HandlerOptions>)

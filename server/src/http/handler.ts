@@ -37,7 +37,10 @@ export interface Ports {
 export type Handler = (request: Request) => Promise<Response>
 
 export function createHandler(options: HandlerOptions, ports: Ports): Handler {
-  const checked = checkHandlerOptions({ ...options, log: options?.log ?? ports.createLog() })
+  const checked = checkHandlerOptions({
+    ...options,
+    log: options?.log === undefined ? ports.createLog() : options.log,
+  })
   const { limits } = checked
   const metrics = ports.createMetrics(checked.ledger)
   metrics.budgets(limits)

@@ -68,7 +68,8 @@ export function openRoutes(
   return new Hono()
     .get('/', () => answerText(ABOUT, 'text/plain; charset=UTF-8'))
     .get('/healthz', async (c) => {
-      if (!isReady()) throw tryLater('stopping', 'This server is about to stop.', RETRY_SECONDS)
+      if (!(await isReady()))
+        throw tryLater('stopping', 'This server is about to stop.', RETRY_SECONDS)
       const query = new Parameters(c.req.url)
       const name = query.all('database').length > 0 && query.single('database').toLowerCase()
       if (name && name !== EVERY) requireDatabase(databases, name, 404)

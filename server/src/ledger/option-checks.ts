@@ -61,7 +61,8 @@ export const ledgerLimits = z.strictObject({
 /** The limits of the ledger, and those of the handler in front of it. */
 export function parted<T extends Optional<LedgerLimits>>(limits: T) {
   const { maxJump, maxId, collections, databases, ...handlerLimits } = limits
-  return { ledgerLimits: { maxJump, maxId, collections, databases }, handlerLimits }
+  const ledgerLimits = { maxJump, maxId, collections, databases } as Pick<T, keyof LedgerLimits>
+  return { ledgerLimits, handlerLimits }
 }
 
 /** The messages do not say the value. */

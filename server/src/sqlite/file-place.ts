@@ -9,6 +9,7 @@ import {
   constants,
   existsSync,
   fsyncSync,
+  mkdirSync,
   openSync,
   realpathSync,
   statSync,
@@ -66,6 +67,21 @@ export function refuseOtherLog(file: string, header: FileHeader | undefined): vo
         'Nothing was changed. Move the -wal and the -shm to another folder, and keep them. The ' +
         `file is a backup: ${RAISE_FLOORS}`,
     )
+}
+
+/**
+ * With those above it. Node's own `recursive` never ends where the folder above is there and takes
+ * none, as in /proc.
+ */
+export function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  try {
+    // Only its owner may read it: the secret of the grant tokens is in the file.
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
 }
 
 /**

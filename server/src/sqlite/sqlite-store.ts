@@ -4,7 +4,7 @@
  * file: a transaction takes the write lock first, and others wait for it.
  */
 import { randomInt } from 'node:crypto'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { losesCommits } from '../../../src/core/sqlite-version.js'
 import {
@@ -26,6 +26,7 @@ import { sqlStore } from '../sql/sql-store.js'
 import { COLLECTIONS, IDENTITIES, META, NAMES, type Table } from '../sql/tables.js'
 import {
   createMissing,
+  makeFolder,
   refuseLost,
   requireOneName,
   requireWritable,
@@ -99,8 +100,7 @@ export function readSqliteVersion(dataDir: string): number | undefined {
 function openIn(folder: string, opening: Opening, connect: Connect | undefined): SqliteFile {
   refuseLost(folder)
   if (!existsSync(join(folder, SQLITE_FILE))) refuseMissing(undefined, folder, opening.create)
-  // Only its owner may read it: the secret of the grant tokens is in the file.
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const file = join(folder, SQLITE_FILE)
   createMissing(file)
   requireOneName(file)

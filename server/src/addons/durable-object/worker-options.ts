@@ -1,20 +1,14 @@
 /** The options of `createHiloWorker`. */
 import { z } from 'zod'
 import {
+  allLimits,
   databaseList,
   type HandlerLimits,
   type HandlerOptions,
 } from '../../http/handler-options.js'
 import { isListedAs, token } from '../../http/tokens.js'
 import type { LedgerLimits } from '../../ledger/ledger.js'
-import {
-  type Checks,
-  checked,
-  ledgerLimits,
-  type Optional,
-  parted,
-  secrets,
-} from '../../ledger/option-checks.js'
+import { type Checks, checked, type Optional, parted, secrets } from '../../ledger/option-checks.js'
 import { DEFAULT_HORIZON_DAYS, horizon } from '../../ledger/prune.js'
 
 export interface HiloWorkerOptions
@@ -39,17 +33,20 @@ export interface HiloWorkerOptions
 }
 
 /** Without those that the handler checks. */
-type Own = Omit<HiloWorkerOptions, Exclude<keyof HandlerOptions, 'databases'>>
+type Own = Omit<HiloWorkerOptions, Exclude<keyof HandlerOptions, 'databases' | 'limits'>>
 
-const own = z.object({
+const own = z.looseObject({
   databases: databaseList.min(1, 'is empty: list the databases, as in ["Shop"]'),
   create: z.boolean().default(false),
   operatorToken: token.optional(),
   horizon: horizon.default(DEFAULT_HORIZON_DAYS),
   secrets: secrets.optional(),
+  limits: allLimits.prefault({}),
 } satisfies Checks<Own>)
 
-type Checked = z.output<typeof own> & {
+interface Checked
+  extends Pick<z.output<typeof own>, 'databases' | 'create' | 'operatorToken' | 'horizon'> {
+  secrets: readonly string[] | undefined
   ledgerLimits: LedgerLimits
   /** The handler checks them itself. */
   handler: Omit<HandlerOptions, 'ledger'>
@@ -57,17 +54,11 @@ type Checked = z.output<typeof own> & {
 
 /** @throws Error that names the option and the fix */
 export function checkWorkerOptions(options: HiloWorkerOptions): Checked {
-  const {
-    databases,
-    create,
-    operatorToken,
-    limits = {},
-    horizon,
-    secrets: outside,
-    ...rest
-  } = options
-  const given = { databases, create, operatorToken, horizon, secrets: outside }
-  const mine = checked(own, given, 'createHiloWorker')
+  const { create, operatorToken, horizon, secrets, limits, ...rest } = checked(
+    own,
+    options,
+    'createHiloWorker',
+  )
   const isClient = (each: unknown) => isListedAs(each, operatorToken!)
   // guard: H26 no token of a client is the operator's
   if (operatorToken !== undefined && Array.isArray(rest.tokens) && rest.tokens.some(isClient))
@@ -75,12 +66,8 @@ export function checkWorkerOptions(options: HiloWorkerOptions): Checked {
       'createHiloWorker cannot use its options.\n  operatorToken: is among tokens, too, so every ' +
         'client with it could drop a database. Give the operator a token of his own.',
     )
-  const { ledgerLimits: ofLedger, handlerLimits } = parted(limits)
-  return {
-    ...mine,
-    ledgerLimits: checked(ledgerLimits, ofLedger, 'createHiloWorker', (path) =>
-      ['limits', ...path].join('.'),
-    ),
-    handler: { ...rest, databases: mine.databases, limits: handlerLimits },
-  }
+  const { ledgerLimits, handlerLimits } = parted(limits)
+  const { databases } = rest
+  const handler = { ...rest, limits: handlerLimits }
+  return { databases, create, operatorToken, horizon, secrets, ledgerLimits, handler }
 }
