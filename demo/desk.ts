@@ -9,11 +9,12 @@ import type { DeskStore } from './store.js'
 
 /** There were too few ids. What the user typed has to be kept. */
 export class NoIds extends Error {
+  override readonly name = 'NoIds'
   readonly collection: Collection
   readonly wanted: number
 
   constructor(collection: Collection, wanted: number, cause: unknown) {
-    super(`There are no ${wanted} ids for ${collection}.`, { cause })
+    super(`The device has fewer than ${wanted} ids for ${collection}.`, { cause })
     this.collection = collection
     this.wanted = wanted
   }

@@ -46,7 +46,7 @@ export class Experiments {
 
   #showOutage(isOn: boolean): void {
     this.#outage.setAttribute('aria-pressed', String(isOn))
-    setText(must('span', this.#outage), isOn ? 'Bring the server back' : 'Lose the server')
+    setText(must('span', this.#outage), isOn ? 'Bring it back' : 'Lose the server')
   }
 }
 

@@ -57,7 +57,7 @@ export class OrderForm {
       return
     this.#lacked = undefined
     this.#problem.hidden = true
-    setText(this.#announce, 'There are ids again. Create the order now.')
+    setText(this.#announce, 'There are ids again. Try again now.')
   }
 
   suggest(names: Iterable<string>): void {
@@ -131,7 +131,7 @@ export class OrderForm {
     const canSwitch = this.#lacked !== undefined && !this.#connection.isSwitchedOn
     setText(
       must('#problem-title'),
-      this.#lacked ? lack(this.#lacked, this.#hilo) : 'The order was not created',
+      this.#lacked ? lack(this.#lacked, this.#hilo) : 'No order was created',
     )
     setText(must('#problem-text'), this.#lacked ? remedy(canSwitch) : HiloError.forUser(error))
     must('#problem-online').hidden = !canSwitch
@@ -180,5 +180,5 @@ function remedy(canSwitch: boolean): string {
   const how = canSwitch
     ? 'Go online to get more ids.'
     : 'This device gets more ids as soon as the server answers.'
-  return `What you typed stays in the form. ${how} Then create the order again.`
+  return `Nothing that you typed is lost. ${how} Then try again.`
 }

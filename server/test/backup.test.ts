@@ -170,8 +170,8 @@ describe('raise-floor', () => {
     expect(await raise('Shop', '--all', '--by', '1000', '--yes')).toEqual({
       code: 0,
       stdout:
-        `${planOf(1_000)}Shop grants again. 1 collections and 0 identities go on 1000 above ` +
-        `where they were. New ones begin at 1001.\n${CLOSED_NAMES}`,
+        `${planOf(1_000)}Shop grants again, 1000 above where it was (collections: 1, ` +
+        `identities: 0). New ones begin at 1001.\n${CLOSED_NAMES}`,
       stderr: '',
     })
     expect(await next('orders')).toMatchObject({ Low: 1_033 })
@@ -194,8 +194,8 @@ describe('raise-floor', () => {
     expect(await raise('1000')).toEqual({
       code: 0,
       stdout:
-        `${planOf(1_000)}Shop grants again. 2 collections and 0 identities go on 1000 above ` +
-        'where they were. New ones begin at 1001.\nOf these, 1 had no 1000 numbers left below ' +
+        `${planOf(1_000)}Shop grants again, 1000 above where it was (collections: 2, ` +
+        'identities: 0). New ones begin at 1001.\nOf these, 1 had no 1000 numbers left below ' +
         '2^53-1, and grant nothing any more: lines. Go on under new names.\n' +
         CLOSED_NAMES,
       stderr: '',

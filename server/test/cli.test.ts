@@ -459,6 +459,10 @@ describe('serve', () => {
   )
 
   test.each([
+    [
+      'EADDRINUSE',
+      'another program uses that port: stop it, or choose another with `port` (0 for any)',
+    ],
     ['EACCES', 'on most systems, ports below 1024 are for root: choose another, such as 8080'],
     ['EADDRNOTAVAIL', 'this machine has no such address: choose 127.0.0.1, or 0.0.0.0 for all'],
     ['ENOTFOUND', 'host has to be a name or an address of this machine, alone'],

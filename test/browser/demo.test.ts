@@ -162,8 +162,22 @@ const LOOKS = [
   ['light', 1280, 800],
   ['light', 390, 844],
   ['dark', 1280, 800],
-  ['dark', 360, 800],
+  ['dark', 320, 640],
 ] as const
+
+/** @returns the controls that stick out of their card, and the buttons that are too narrow */
+function sticksOut(): string[] {
+  const right = (element: Element) => element.getBoundingClientRect().right
+  const padding = (element: Element) => Number.parseFloat(getComputedStyle(element).paddingRight)
+  const all = [...document.querySelectorAll<HTMLElement>('.card :is(button, select, input)')]
+  return all
+    .filter((control) => {
+      const label = control.tagName === 'BUTTON' && control.querySelector('span')
+      const isNarrow = label && right(label) > right(control) - padding(control)
+      return isNarrow || right(control) > right(control.closest('.card')!)
+    })
+    .map(({ id, textContent }) => id || textContent)
+}
 
 test.each(LOOKS)(
   'axe finds nothing to complain of, and nothing is cut off: %s, %i pixels wide',
@@ -175,6 +189,7 @@ test.each(LOOKS)(
       expect(await complaintsAbout(page), at).toEqual([])
       const wide = () => document.documentElement.scrollWidth > document.documentElement.clientWidth
       expect(await page.evaluate(wide), at).toBe(false)
+      expect(await page.evaluate(sticksOut), at).toEqual([])
     }
     await look('the empty desk')
 
@@ -198,7 +213,13 @@ test.each(LOOKS)(
     await page.waitForSelector('#problem-title:text("Only")')
     const shown = () => document.querySelector('#problem')!.getBoundingClientRect().top >= 0
     expect(await page.evaluate(shown)).toBe(true)
+    expect(await page.textContent('#problem-text')).not.toMatch(/the form|the order/)
     await look('too few ids')
+    await page.click('#outage')
+    await page.waitForSelector('#outage[aria-pressed="true"]')
+    await look('a lost server')
+    await page.click('#outage')
+    await page.waitForSelector('#outage[aria-pressed="false"]')
     await page.click('#kill')
     await page.waitForSelector('#killed:text("numbers for orders")')
     await look('a tab that was killed')

@@ -99,8 +99,8 @@ const raiseAll = (database: string, by: number): Change => ({
         : `Of these, ${usedUp.length} had no ${by} numbers left below 2^53-1, and grant nothing ` +
           `any more: ${listed(usedUp)}. Go on under new names.\n`
     return (
-      `${database} grants again. ${collections} collections and ${identities} identities go on ` +
-      `${by} above where they were. ${begin}\n${end}${CLOSED_NAMES}`
+      `${database} grants again, ${by} above where it was (collections: ${collections}, ` +
+      `identities: ${identities}). ${begin}\n${end}${CLOSED_NAMES}`
     )
   },
 })
