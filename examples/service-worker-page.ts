@@ -10,6 +10,8 @@ declare global {
 
 export async function addOrder(customer: string): Promise<void> {
   await (await opening).add('drafts', { customer })
-  const { sync } = await navigator.serviceWorker.ready
-  await sync?.register('orders')
+  // Nobody waits for it: the draft is stored, and by plain http there is no service worker.
+  navigator.serviceWorker?.ready
+    .then(({ sync }) => sync?.register('orders'))
+    .catch((error) => console.error(error))
 }

@@ -215,6 +215,20 @@ test('Background Sync: a draft that makes the API fail does not hold up the othe
   expect(customers[0]).toBe('Ada')
 })
 
+test('Background Sync: a draft is stored once, too, where no service worker is', async () => {
+  const { page } = await openExamples()
+  const names = await page.evaluate(async () => {
+    const { addOrder } = await examples.serviceWorker()
+    const { opening } = await examples.drafts()
+    await addOrder('Ada')
+    // As by plain http.
+    Object.defineProperty(navigator, 'serviceWorker', { value: undefined })
+    await addOrder('Grace')
+    return (await (await opening).getAll('drafts')).map(({ customer }) => customer)
+  })
+  expect(names).toEqual(['Ada', 'Grace'])
+})
+
 test('an app in a worker makes its ids there', async () => {
   const { page } = await openExamples()
   expect(await page.evaluate(() => examples.webWorker([3, 1, 4]))).toEqual([

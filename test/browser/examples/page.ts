@@ -84,6 +84,7 @@ const examples = {
   tanStackDb: () => import('../../../examples/tanstack-db.js'),
   shopDay: () => import('../../../examples/shop-day.js'),
   serviceWorker: () => import('../../../examples/service-worker-page.js'),
+  drafts: () => import('../../../examples/drafts.js'),
   react,
   vue: () => look(vue),
   svelte: () => look(svelte),
