@@ -279,6 +279,11 @@ export const GUARDS: Guard[] = [
     'const PARTS = 1',
   ),
   guard(
+    'H16 what a lost owner said of storage and network counts no more',
+    'client/status',
+    'const current = views',
+  ),
+  guard(
     'H16 a page that is heard while the storage is busy is not dead',
     'worker/dead-pages',
     `const verdict = dead()

@@ -13,6 +13,9 @@ import { Connection, LOST } from './connection.js'
 import { isPrerendering, onActivation } from './prerender.js'
 import { warn } from './warn.js'
 
+/** More than one owner makes, and few enough that the sum is exact. */
+export const VIEWS_OF_OWNER = 2 ** 32
+
 type Method =
   | 'exchange'
   | 'claim'
@@ -179,8 +182,7 @@ export class OwnerLink {
   /** @throws when the owner was lost, or is of another version */
   async #open(connection: Connection, callbacks: OwnerCallbacks): Promise<void> {
     const { config } = this.#options
-    // More than one owner makes, and few enough that the sum is exact.
-    const firstView = this.#owners++ * 2 ** 32
+    const firstView = this.#owners++ * VIEWS_OF_OWNER
     const version = await connection.call('open', [config, callbacks, firstView])
     if (version !== VERSION) {
       connection.end(LOST)

@@ -6,6 +6,7 @@ import { fromFailure, type HiloError } from '../core/errors.js'
 import type { StorageKind } from '../device/contract.js'
 import { isLow } from '../device/sizes.js'
 import type { Gaps, Stop } from '../device/state.js'
+import { VIEWS_OF_OWNER } from './owner-link.js'
 import type { PageLeases } from './page-leases.js'
 
 export interface CollectionStatus {
@@ -84,10 +85,13 @@ export function statusOfAll(
   inPage = false,
 ): HiloStatus {
   const views = pages.flatMap(({ view }) => view ?? [])
+  const newest = Math.max(0, ...views.map(({ order }) => order))
+  // guard: H16 what a lost owner said of storage and network counts no more
+  const current = views.filter(({ order }) => order >= newest - (newest % VIEWS_OF_OWNER))
   const sum = (key: keyof Gaps) => views.reduce((all, view) => all + (view.gaps[key] ?? 0), 0)
-  const storage = views[0]?.storage ?? 'opening'
+  const storage = current[0]?.storage ?? 'opening'
   return {
-    online: isOnline && views.every(({ isReachable }) => isReachable),
+    online: isOnline && current.every(({ isReachable }) => isReachable),
     storage,
     degraded: [
       ...(inPage ? (['no-worker'] as const) : []),

@@ -1,7 +1,8 @@
 /** What an app is told of its ids, by snapshot and by event. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Hilo, HiloEvents } from '../../src/client/hilo.js'
-import { statusOf } from '../../src/client/status.js'
+import { VIEWS_OF_OWNER } from '../../src/client/owner-link.js'
+import { statusOf, statusOfAll } from '../../src/client/status.js'
 import { newPage } from '../../src/device/page/page.js'
 import type { DeviceState } from '../../src/device/state.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
@@ -95,6 +96,29 @@ describe('status', () => {
       expect([stateWhile(false), stateWhile(true)]).toEqual(states)
     },
   )
+
+  test('does not say what a worker said that is lost since', () => {
+    const { queue } = newPage('page')
+    const seen = (collection: string, order: number, isWell: boolean) => {
+      const target = { database: 'Shop', collection, separator: '/', reserve: 32 }
+      const gaps = { crash: 1, giveBack: 0, fork: 0, drop: 0 }
+      const storage = isWell ? ('persistent' as const) : ('memory' as const)
+      const view = { free: 9, reserve: 32, surplus: 0, gaps, isClaiming: false, order, storage }
+      const told = { ...view, isReachable: isWell }
+      return { target, queue, offered: 0, view: told, failure: undefined, isAsked: true }
+    }
+    const { online, storage, degraded, gaps } = statusOfAll(
+      [seen('orders', 7, false), seen('lines', VIEWS_OF_OWNER, true)],
+      'Shop',
+      true,
+    )
+    expect({ online, storage, degraded, lost: gaps.crash }).toEqual({
+      online: true,
+      storage: 'persistent',
+      degraded: [],
+      lost: 2,
+    })
+  })
 
   test.each([
     ['in memory', undefined],

@@ -83,7 +83,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     }
     const log = page.issues.get(tag) ?? []
     page.issues.set(tag, log)
-    log.push({ until: scheduler.now, count: ids.length })
+    log.push({ until: scheduler.awake, count: ids.length })
   }
 
   /** While a call for `count` ids waits, and for a while after it, the page may hold as many. */
@@ -99,9 +99,9 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     act: () => Promise<string[] | undefined>,
   ): Promise<void> {
     const wished = wish(count)
-    page.busyAt = scheduler.now
+    page.busyAt = scheduler.awake
     const made = { what, tag, count, at: scheduler.now }
-    const isClosed = page.closedAt <= scheduler.now
+    const isClosed = page.closedAt <= scheduler.awake
     begin(simulation, page, made)
     try {
       const ids = await act()
@@ -134,8 +134,8 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
         )
     }
     page.calls.delete(made)
-    wished.until = scheduler.now
-    page.busyAt = scheduler.now
+    wished.until = scheduler.awake
+    page.busyAt = scheduler.awake
   }
 
   /**
@@ -200,7 +200,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
 
   /** Another client names both spellings in one request, under one claim id: it is refused. */
   async function ownRequest(): Promise<void> {
-    if (profile.authority !== 'own' || page.closedAt <= scheduler.now) return
+    if (profile.authority !== 'own' || page.closedAt <= scheduler.awake) return
     simulation.pauses.begun(page.name)
     const response = await fetch(`${SERVER_URL}/databases/default/hilo/next`, {
       method: 'POST',
@@ -246,7 +246,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
             checker.complain(`${name}: nextIdSync failed: ${(error as Error).stack}`)
         }
         if (ids.length > 0) issued(ids)
-        page.busyAt = scheduler.now
+        page.busyAt = scheduler.awake
       }),
     take: () => run(`take ${count}`, () => void call('take', count, take)),
     warm: () =>

@@ -82,7 +82,7 @@ export async function settleAll(simulation: Simulation): Promise<void> {
  * what it was asked for, with the number that `ready` waits for. The largest counts.
  */
 export function unissued({ scheduler }: Simulation, page: Page, tag: string): number {
-  const since = scheduler.now - RECENT_MS
+  const since = scheduler.awake - RECENT_MS
   const sum = (times: { until: number; count: number }[] = []) =>
     times.reduce((all, { until, count }) => (until >= since ? all + count : all), 0)
   const atRest = page.state === 'visible' ? AT_REST : HIDDEN_AT_REST

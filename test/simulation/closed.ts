@@ -15,14 +15,14 @@ export async function close(simulation: Simulation, page: Page): Promise<void> {
   const { hilo } = page
   await hilo.close()
   if (hilo !== page.hilo) return
-  page.closedAt = scheduler.now
+  page.closedAt = scheduler.awake
   scheduler.post(driver, CLOSED_MS, 'looks at what was closed', () => look(simulation, page, hilo))
 }
 
 /** Checks no page that was opened again, closed again, ended or frozen meanwhile. */
 function look({ scheduler, checker }: Simulation, page: Page, hilo: Hilo): void {
   const isClosed = hilo === page.hilo && page.isAlive
-  if (!isClosed || scheduler.now - page.closedAt < CLOSED_MS) return
+  if (!isClosed || scheduler.awake - page.closedAt < CLOSED_MS) return
   const { actor, device, workers, name } = page
   const { databases, surroundings } = device
   const left = [

@@ -59,10 +59,10 @@ export const lateStorage = deviceWord((simulation, device, random) => {
     evictCached([device])
     after(simulation, SOON_MS, 'looks where its numbers are', () => {
       late.delete(device)
-      const { now } = simulation.scheduler
+      const { awake } = simulation.scheduler
       // A page in the back/forward cache tries nothing.
-      const hasTried = page.backAt < now - SOON_MS
-      const isOpen = page.isAlive && page.closedAt > now
+      const hasTried = page.backAt < awake - SOON_MS
+      const isOpen = page.isAlive && page.closedAt > awake
       if (isOpen && hasTried && page.hilo.status().storage === 'memory')
         simulation.checker.complain(`${page.name} stays in memory, and its storage works`)
     })

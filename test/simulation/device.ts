@@ -271,7 +271,7 @@ export class Page {
 
   /** Makes an instance, as `createHilo` does. */
   mount(): void {
-    this.busyAt = this.#scheduler.now
+    this.busyAt = this.#scheduler.awake
     this.closedAt = Number.POSITIVE_INFINITY
     this.isSwitchedOff = false
     this.ids.push(nextPageId(this.actor, this.#scheduler.random))
@@ -321,7 +321,7 @@ export class Page {
 
   show(): void {
     this.state = 'visible'
-    this.busyAt = this.#scheduler.now
+    this.busyAt = this.#scheduler.awake
     this.window.setVisibility('visible')
   }
 
@@ -334,7 +334,7 @@ export class Page {
   /** Its user goes there: the browser starts what it has held back. */
   activate(): void {
     this.state = 'visible'
-    this.busyAt = this.#scheduler.now
+    this.busyAt = this.#scheduler.awake
     for (const { actor } of this.workers) if (actor.state === 'frozen') actor.state = 'alive'
     this.run('is shown at last', () => {
       this.window.document.prerendering = false
@@ -389,15 +389,15 @@ export class Page {
 
   /** Out of the back/forward cache: the page goes on where it stopped. */
   restore(): void {
-    this.backAt = this.#scheduler.now
+    this.backAt = this.#scheduler.awake
     this.#each((actor) => {
       if (actor.state === 'frozen') actor.state = 'alive'
     })
     this.state = 'visible'
     // What was under way when it was frozen goes on now.
-    if (this.closedAt < this.#scheduler.now) this.closedAt = this.#scheduler.now
+    if (this.closedAt < this.#scheduler.awake) this.closedAt = this.#scheduler.awake
     this.run('is restored', () => {
-      this.busyAt = this.#scheduler.now
+      this.busyAt = this.#scheduler.awake
       // It may have been hidden once more meanwhile.
       this.state = 'visible'
       this.window.document.visibilityState = 'visible'

@@ -125,7 +125,8 @@ function movePage(simulation: Simulation, device: Device, page: Page): void {
 
 /** What a page had begun when it went may never end, so numbers may be lost. */
 export function goodbye(simulation: Simulation, page: Page): void {
-  if (simulation.scheduler.now - page.busyAt < 5_000) simulation.excusePage(page, 'gone while busy')
+  if (simulation.scheduler.awake - page.busyAt < 5_000)
+    simulation.excusePage(page, 'gone while busy')
   const { traits, pages } = page.device
   // The only note of this page lies in `localStorage`. Only a page that is opened later reads it.
   // Until then the device may be granted a number of that note, and drop the answer.

@@ -82,6 +82,7 @@ const EXPECTED_HITS = [
   'service worker stopped',
   'answer replaced by HTML',
   'quiet hours',
+  'device slept',
   'moved a document',
   'lost a race for a document',
   'took a hi',

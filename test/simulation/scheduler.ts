@@ -50,6 +50,8 @@ export const turn = (): Promise<void> => new Promise((resolve) => realSetImmedia
 export class Scheduler {
   /** Milliseconds since the simulation began. */
   now = 0
+  /** How many of them everybody slept through. */
+  slept = 0
   steps = 0
   /** The actor whose event is running now. */
   current: Actor | undefined
@@ -76,6 +78,21 @@ export class Scheduler {
       const at = this.#pending.indexOf(pending)
       if (at >= 0) this.#pending.splice(at, 1)
     }
+  }
+
+  /**
+   * Time passes, and nothing runs. Afterwards all that was due meanwhile is due at once.
+   * @param judge waits as long as before: who sleeps had no time for what the judge looks for
+   */
+  sleep(ms: number, judge: Actor): void {
+    this.now += ms
+    this.slept += ms
+    for (const pending of this.#pending) if (pending.actor === judge) pending.at += ms
+  }
+
+  /** Milliseconds in which somebody could do something. */
+  get awake(): number {
+    return this.now - this.slept
   }
 
   /** Runs after the present event and all that follows from it. */

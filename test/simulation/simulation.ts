@@ -299,7 +299,7 @@ export class Simulation {
   #refuseClosed({ from, sender, method, url }: Request): void {
     const device = this.devices.find(({ name }) => name === from)
     const page = device?.allPages.find(({ name }) => `${sender}.`.startsWith(`${name}.`))
-    if (page && this.scheduler.now > page.closedAt + CLOSED_MS)
+    if (page && this.scheduler.awake > page.closedAt + CLOSED_MS)
       this.checker.complain(`${page.name} is closed, and sends ${method} ${url.pathname}`)
   }
 

@@ -13,7 +13,7 @@ export const sleep: Word = {
     const { scheduler, driver } = simulation
     const ms = SHORTEST_MS * (LONGEST_MS / SHORTEST_MS) ** random.next()
     scheduler.note(driver, `all sleep for ${Math.round(ms / 1_000)} s`)
-    scheduler.now += ms
+    scheduler.sleep(ms, driver)
     simulation.hit('device slept')
   },
 }
