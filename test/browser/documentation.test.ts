@@ -17,12 +17,15 @@ const ROOT = join(import.meta.dirname, '../..')
 const left = unlessInstalled(VITEPRESS)
 const folder = mkdtempSync(join(tmpdir(), 'hilo-site-'))
 
+/** A machine that is busy builds for minutes. */
+const BUILD_MS = 600_000
+
 /** VitePress builds nothing where a link is dead. */
 beforeAll(() => {
   if (!isInstalled(VITEPRESS)) return
   const program = join(VITEPRESS.folder, 'node_modules/vitepress/bin/vitepress.js')
-  run(process.execPath, [program, 'build', 'docs', '--outDir', folder], ROOT)
-}, 600_000)
+  run(process.execPath, [program, 'build', 'docs', '--outDir', folder], ROOT, BUILD_MS)
+}, BUILD_MS)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 360, height: 780 } }

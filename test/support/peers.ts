@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/offline-hilo')
 /** A registry that does not answer is as good as none. */
-const LONGEST_MS = 600_000
+const DOWNLOAD_MS = 180_000
 
 export interface Peer {
   title: string
@@ -46,11 +46,16 @@ export function install({ folder, fill }: Peer): void {
 export const unlessInstalled = (peer: Peer): string =>
   isInstalled(peer) ? '' : ` (left out: ${peer.title} is not installed)`
 
-/** @throws Error with what the program said */
-export function run(command: string, args: readonly string[], cwd?: string): void {
+/** @throws Error with what the program said, also when it takes longer than `timeout` */
+export function run(
+  command: string,
+  args: readonly string[],
+  cwd?: string,
+  timeout = DOWNLOAD_MS,
+): void {
   execFileSync(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: LONGEST_MS,
+    timeout,
     ...(cwd && { cwd }),
   })
 }

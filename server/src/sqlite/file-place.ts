@@ -75,7 +75,8 @@ export function refuseOtherLog(file: string, header: FileHeader | undefined): vo
  */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return
-  makeFolder(dirname(folder))
+  const above = dirname(folder)
+  if (above !== folder) makeFolder(above)
   try {
     // Only its owner may read it: the secret of the grant tokens is in the file.
     mkdirSync(folder, { mode: 0o700 })
