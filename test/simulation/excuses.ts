@@ -106,7 +106,8 @@ export const TWICE = allowed({
   ],
   'a receipt of a hand-over that a restore had forgotten': [
     'docs/series-at-the-server.md',
-    'What the lost till makes before the server hears of the other one may come twice.',
+    'What the lost till makes before the server hears of the other one may come twice, for as ' +
+      'long as that one is silent.',
   ],
   'a receipt of a server that did not know of its restore': [
     'docs/series-at-the-server.md',
