@@ -120,8 +120,6 @@ export async function serve(options: ServeOptions = {}): Promise<HiloServer> {
   namesToAnswer({ ...options, host })
   const ledger = await openLedger({ ...picked(options, OF_LEDGER), limits: ledgerLimits })
   try {
-    // A server that could grant nothing does not start.
-    await ledger.ping()
     const handler = createHiloHandler({
       ...picked(options, OF_HANDLER),
       host,
@@ -130,6 +128,8 @@ export async function serve(options: ServeOptions = {}): Promise<HiloServer> {
       ledger,
       isReady: () => !drain.hasBegun && isReady(),
     })
+    // A server that could grant nothing does not start.
+    await ledger.ping()
     const listener = getRequestListener(handler, { hostname: NO_HOST })
     const http = createServer(
       {

@@ -114,7 +114,7 @@ export const SETTINGS = {
     value: 'tag',
     check: nodeTag,
     default: 'A',
-    says: 'ends every id, as in orders/1-A; another one for every other ledger',
+    says: 'ends every id, as in orders/1-A; each ledger has another one, and keeps it',
   },
   publicUrl: {
     value: 'url',

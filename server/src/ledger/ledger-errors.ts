@@ -20,6 +20,21 @@ export class LedgerReplaced extends LedgerUnavailable {
   }
 }
 
+/** The ids of the ledger end in another node tag than this server's. Nothing happened. */
+export class OtherNodeTag extends LedgerUnavailable {
+  override name = 'OtherNodeTag'
+
+  constructor(kept: string, given: string) {
+    super(
+      `The ids of this ledger end in ${kept}, and this server would end them in ${given}. ` +
+        `Nothing is granted: another ledger may have given the same ids with ${given}. Start ` +
+        `this server with the node tag ${kept} (--node-tag, HILO_NODE_TAG, nodeTag). If no other ` +
+        `ledger ever had ${given}, you may change the tag: stop all servers of this ledger, and ` +
+        `write ${given} into the row 'node-tag' of hilo_meta.`,
+    )
+  }
+}
+
 /** The advice before a server starts on a backup. */
 export const RAISE_FLOORS =
   'raise its floors before a server starts on it: npx offline-hilo-server raise-floor <database> ' +

@@ -136,6 +136,13 @@ export interface Operation {
   /** The connections to the database. Undefined where it has none: SQLite. */
   connections(): Connections | undefined
 
+  /**
+   * Its ids end in this node tag. The ledger keeps the tag at its next change. Where it has another
+   * one, changes and `ping` are rejected with `OtherNodeTag` from now on.
+   * @throws OtherNodeTag where this object has been given another one
+   */
+  useNodeTag(tag: string): void
+
   /** Resolves when something was written to the database. */
   ping(): Promise<void>
 

@@ -92,6 +92,8 @@ export function operation({ store, context, change }: LedgerCore): Operation {
 
     connections: () => store.connections?.(),
 
+    useNodeTag: (tag) => store.useNodeTag(tag),
+
     ping: () => store.ping(),
 
     close: () => store.close(),

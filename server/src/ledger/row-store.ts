@@ -79,6 +79,8 @@ export interface RowStore {
   /** The ranges that a region holds of its root, in the same database. */
   devices: DeviceStore
   connections?(): Connections
+  /** As for the ledger. */
+  useNodeTag(tag: string): void
   ping(): Promise<void>
   close(): Promise<void>
 }

@@ -14,6 +14,7 @@ import {
 } from '../../src/ledger/collections.js'
 import { newSecret, type Secrets, secretsOf } from '../../src/ledger/grant-token.js'
 import type { CollectionKey, IdentityKey } from '../../src/ledger/ledger.js'
+import { OtherNodeTag } from '../../src/ledger/ledger-errors.js'
 import { newLedgerName } from '../../src/ledger/name.js'
 import { grantedBefore, meets } from '../../src/ledger/overlap.js'
 import {
@@ -54,6 +55,7 @@ export interface MemoryRows {
 export class MemoryStore implements RowStore, MemoryRows {
   readonly #secret = newSecret()
   readonly #name = newLedgerName()
+  #nodeTag: string | undefined
   readonly devices = new DeviceMemory()
   collections = new Map<string, CollectionRow>()
   grants = new Map<string, GrantRow>()
@@ -202,6 +204,12 @@ export class MemoryStore implements RowStore, MemoryRows {
   readonly pruneAnswers: RowStore['pruneAnswers'] = async (before) => {
     this.returns = this.returns.filter(({ returnedAt }) => returnedAt >= before)
     this.identityClaims = this.identityClaims.filter(({ claimedAt }) => claimedAt >= before)
+  }
+
+  useNodeTag(tag: string): void {
+    if (this.#nodeTag !== undefined && this.#nodeTag !== tag)
+      throw new OtherNodeTag(this.#nodeTag, tag)
+    this.#nodeTag = tag
   }
 
   async ping() {}

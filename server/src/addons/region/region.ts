@@ -100,6 +100,8 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     ...identitiesOf(owner),
     ...floorsOf(ledger, source, root.reserve),
     readName: async () => roots.names()[0],
+    // Its ids end in the tag of the root.
+    useNodeTag() {},
     async claim(requests) {
       const claims = requests.map(normalized)
       await Promise.all(distinct(claims, keyText).map(roots.learn))
