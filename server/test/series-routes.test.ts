@@ -1,6 +1,10 @@
 /** Series over HTTP. The ledger's own promises are in ledger-series.ts. */
-import { expect, test } from 'vitest'
-import { json, newHandler, testHere } from './handlers.js'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { openLedger } from '../src/index.js'
+import { backUp } from '../src/sqlite/backup.js'
+import { newFolder } from './folders.js'
+import { type Ask, json, newHandler, testHere } from './handlers.js'
 
 const SERIES = '/databases/Shop/hilo/series'
 const CHECK_IN = `${SERIES}/checkin`
@@ -253,4 +257,56 @@ test.each([
     body: { Message: expect.stringContaining(message) },
   })
   expect((await ask(SERIES, till(1))).body.series).toBe('A')
+})
+
+const newLog = () => ({ info: vi.fn(), error: vi.fn() })
+const ENDED = expect.stringContaining('THE SERVER HAS CLOSED A SERIES')
+const lineOf = (reason: string) => [
+  {
+    database: 'Shop',
+    collection: 'receipts',
+    series: 'A',
+    reason: expect.stringContaining(reason),
+  },
+  ENDED,
+]
+
+/** @param n of the request, so that each has an id of its own */
+const reports = async (ask: Ask, n: number, token: string, more: object) =>
+  (await ask(CHECK_IN, json({ id: id(n), token, last: 1, ...more }))).body
+
+testHere('a series whose records were changed on its device is closed: a line, once', async () => {
+  const log = newLog()
+  const { ask } = await newHandler({ log })
+  const { token } = (await ask(SERIES, till(1))).body
+  const link = { at: 1, hash: 'aa' }
+  const first = await reports(ask, 2, token, { link })
+  const heard = { last: 1, link: { at: 1, hash: 'bb' } }
+  const second = await reports(ask, 3, first.token, { heard })
+  expect(second.closed).toMatchObject({ by: 'the server' })
+  expect(second).not.toHaveProperty('ended')
+  expect(await reports(ask, 3, first.token, { heard })).toEqual(second)
+  await reports(ask, 4, second.token, { heard })
+  expect(log.error.mock.calls).toEqual([lineOf('records were changed on the device')])
+})
+
+testHere('a series whose hand-over a restore had forgotten is closed: a line, once', async () => {
+  const [before, dataDir] = [newFolder(), newFolder()]
+  const log = newLog()
+  const { ask, ledger } = await newHandler({}, { dataDir: before })
+  const { token: lost } = (await ask(SERIES, till(1, 'Till 3'))).body
+  await reports(ask, 5, lost, {})
+  backUp(before, join(dataDir, 'hilo.db'))
+  const handedOver = await ask(HAND_OVER, json({ ...STOLEN, to: 'Till 4', last: 1 }))
+  expect(handedOver.status).toBe(200)
+  const { token } = (await ask(SERIES, till(2, 'Till 4'))).body
+  await ledger.close()
+  const restored = await openLedger({ dataDir })
+  await restored.raiseFloors({ database: 'Shop', by: 1_000 })
+  await restored.close()
+  const again = await newHandler({ log }, { dataDir })
+  const answer = await reports(again.ask, 3, token, { last: 2 })
+  expect(answer.closed).toMatchObject({ by: 'the server' })
+  await reports(again.ask, 4, answer.token, { last: 2 })
+  expect(log.error.mock.calls).toEqual([lineOf('a restore had forgotten that a person')])
 })

@@ -51,7 +51,7 @@ export function resultBody(result: SeriesResult, ledger: string | undefined): Se
     const { handedOver, ...copied } = result
     return { ...copied, ...(handedOver && { handedOver: withTime(handedOver) }), ...named }
   }
-  const { closed, ...rest } = result
+  const { closed, ended: _, ...rest } = result
   return { ...rest, ...named, ...(closed && { closed: withTime(closed) }) }
 }
 

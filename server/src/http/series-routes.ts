@@ -106,7 +106,7 @@ const closeBody = z.object({
 const handOverBody = closeBody.extend(handOver) satisfies z.ZodType<SeriesHandOverRequest>
 
 export function seriesRoutes(
-  { ledger, nodeTag: serverTag, limits }: CheckedOptions,
+  { ledger, nodeTag: serverTag, limits, log }: CheckedOptions,
   access: Access,
   metrics: Metrics,
   others: OtherLedgers,
@@ -183,7 +183,19 @@ export function seriesRoutes(
       )
       // Without a token it is only the question which ledger answers.
       if (result === 'unknown') metrics.checkedIn(told.token === '' ? [] : ['unknown'])
-      else if ('superseded' in result && !result.handedOver) metrics.checkedIn(['superseded'])
+      else if ('superseded' in result) {
+        if (!result.handedOver) metrics.checkedIn(['superseded'])
+      } else if (result.ended)
+        log.error(
+          {
+            database,
+            collection: result.ended.collection,
+            series: result.ended.letter,
+            reason: result.closed?.reason,
+          },
+          'THE SERVER HAS CLOSED A SERIES, FOR THIS REASON. Compare the documents of the devices ' +
+            'that had it. To see them, run: npx offline-hilo-server series <database>.',
+        )
       return answer(resultBody(result, told.ledger))
     })
     .post('/hilo/series/close', async (c) => {

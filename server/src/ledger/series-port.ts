@@ -84,6 +84,8 @@ export type SeriesResult =
   | {
       token: string
       closed?: Signed
+      /** This check-in has closed it, and no person. */
+      ended?: SeriesKey
       ranges?: SeriesRange[]
       mark?: string
       /** The ledger knew something else of the periods than it answered last. */

@@ -165,7 +165,7 @@ export function checkInSeries(
   const isNew = replaced !== known
   // guard: H28 a device that has changed what the server heard of makes no number
   const seen = isNew && isRewritten(row, request.heard) ? rewritten(told) : withLinks(told, request)
-  const { closedAt, closedBy, reason } = seen
+  const { collection, name, closedAt, closedBy, reason } = seen
   return {
     answer: {
       token: tokens.write(replaced),
@@ -174,6 +174,7 @@ export function checkInSeries(
       // guard: H40 a ledger that went back hears of the periods again
       ...(request.mark !== undefined && isBehind && { again: true }),
       ...(closedAt !== null && { closed: { at: closedAt, by: closedBy!, reason: reason! } }),
+      ...(reason !== stored.reason && { ended: { database, collection, letter: name } }),
     },
     changes: { grants: [replaced], series: [seen], databases },
   }
