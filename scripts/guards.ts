@@ -160,6 +160,10 @@ export const GUARDS: Guard[] = [
   guard('H10 numbers of different grants never merge', 'core/range', 'true'),
   guard('H10 a bare number is refused once two nodes have granted', 'client/hilo'),
   guard(
+    'H10 an id is refused that leaves the node out, once two nodes have granted',
+    'client/hilo',
+  ),
+  guard(
     'H10 two nodes stay two: this page may have issued numbers of both',
     'client/page-leases',
     'this.mixedNodes = view.mixedNodes',

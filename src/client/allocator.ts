@@ -45,7 +45,9 @@ export class Allocator {
 
   constructor(target: Target, context: AllocatorContext) {
     this.#context = context
-    this.#format = context.formatId && idFormat(context.formatId, target.collection)
+    this.#format =
+      context.formatId &&
+      idFormat(context.formatId, target.collection, () => this.pageLeases.mixedNodes)
     this.pageLeases = new PageLeases(target, {
       ...context,
       changed: () => {
@@ -141,12 +143,14 @@ export class Allocator {
       this.#endBatch(leases)
       throw error
     }
+    const { formatId } = this.#context
+    const mixedNodes = () => leases.mixedNodes ?? this.pageLeases.mixedNodes
     return new Batch({
       collection: target.collection,
       count,
       queue,
-      idOf: this.#context.formatId && idFormat(this.#context.formatId, target.collection),
-      mixedNodes: () => leases.mixedNodes ?? this.pageLeases.mixedNodes,
+      idOf: formatId && idFormat(formatId, target.collection, mixedNodes),
+      mixedNodes,
       closed: () => this.#context.signal.reason,
       giveBack: () => this.#endBatch(leases),
     })

@@ -16,8 +16,15 @@ export type FormatId = (number: number, parts: IdParts) => string
  */
 export type IdOf = (number: number, granted: Pick<Range, 'prefix' | 'serverTag'>) => string
 
-/** For the ids of one collection. */
-export function idFormat(formatId: FormatId, collection: string): IdOf {
+/**
+ * For the ids of one collection.
+ * @param nodes those that have granted, once they are two: `orders/…-A`
+ */
+export function idFormat(
+  formatId: FormatId,
+  collection: string,
+  nodes: () => readonly string[] | undefined = () => undefined,
+): IdOf {
   /** The id made last; empty: none was made. */
   let last = ''
   /** They were granted with it. */
@@ -38,14 +45,21 @@ export function idFormat(formatId: FormatId, collection: string): IdOf {
       details,
     )
 
-  /** Of another number. Undefined: the form refuses that one. */
-  function neighbour(number: number, prefix: string, serverTag: string): unknown {
+  /** Undefined: the form refuses it. */
+  function tried(number: number, prefix: string, serverTag: string): unknown {
     try {
-      return made(number > 1 ? number - 1 : number + 1, prefix, serverTag)
+      return made(number, prefix, serverTag)
     } catch {
       return undefined
     }
   }
+
+  /** Does the form leave the node out? Another one may grant the same number. */
+  const isOfAnyNode = (id: string, number: number): boolean | undefined =>
+    nodes()?.every((node) => {
+      const [prefix = '', tag = ''] = node.split('…')
+      return id === tried(number, prefix, tag.slice(1))
+    })
 
   return (number, { prefix, serverTag }) => {
     let id: unknown
@@ -64,11 +78,18 @@ export function idFormat(formatId: FormatId, collection: string): IdOf {
       id === last ||
       // A page that was just opened has made none yet, and another one may have made this id.
       // guard: H38 a form is tried with a second number before its first id
-      (isNew && id === neighbour(number, prefix, serverTag))
+      (isNew && id === tried(number > 1 ? number - 1 : number + 1, prefix, serverTag))
     )
       throw refused(
         number,
         `made ${shown(id)}, as for another number. Put the number into the text.`,
+      )
+    // guard: H10 an id is refused that leaves the node out, once two nodes have granted
+    if (isNew && isOfAnyNode(id, number))
+      throw refused(
+        number,
+        `made ${shown(id)}, as for another node, which may grant the same number. Put ` +
+          '`serverTag` into the text.',
       )
     last = id
     lastPrefix = prefix

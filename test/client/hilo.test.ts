@@ -99,6 +99,25 @@ describe('a bare number', () => {
     await expect(next.nextNumber('orders')).rejects.toEqual(refusal)
   })
 
+  test('in the form of an app is refused, too: the form leaves the node out', async () => {
+    const formatId = (number: number) => `#${number}`
+    shop.answer = () => grantOf('A')
+    const first = shop.open({ reserve: 0, formatId }).hilo
+    expect(await first.nextId('orders')).toBe('#1')
+    shop.answer = () => grantOf('B')
+    const second = shop.open({ reserve: 0, formatId }).hilo
+    const message = expect.stringMatching(/"#\d+".*for another node.*serverTag/)
+    const refused = { code: 'invalid-argument', message }
+    await expect(second.nextIds('orders', 32)).rejects.toMatchObject(refused)
+    const batch = await second.take('orders', 1)
+    expect(() => batch.next()).toThrow(expect.objectContaining(refused))
+    const third = shop.open({
+      reserve: 0,
+      formatId: (number, { serverTag }) => `${number}${serverTag}`,
+    }).hilo
+    expect(await third.nextId('orders')).toMatch(/^\d+[AB]$/)
+  })
+
   test('is refused in other pages of the device too; their ids are of one node', async () => {
     shop.answer = () => grantOf('A')
     const first = shop.open({ reserve: 0 }).hilo

@@ -9,6 +9,11 @@ import { checkOptions } from '../../src/device/hilo-options.js'
 const ORDERS = { prefix: 'orders/', serverTag: 'A' }
 const plain: FormatId = (number, { prefix }) => prefix + number
 
+const ofNodeA: FormatId = (number, { serverTag }) => {
+  if (serverTag !== 'A') throw new Error('not mine')
+  return `${number}`
+}
+
 const start = (formatId: unknown, ...listed: string[]) =>
   checkOptions(
     {
@@ -158,6 +163,19 @@ describe('an id', () => {
         expect(() => idOf(number, other)).toThrow(refusal(/another number/))
       expect(idOf(2, ORDERS)).toBe('K2')
     }
+  })
+
+  test.each<[string, FormatId, string[] | undefined, boolean]>([
+    ['the number alone, of one node', (number) => `${number}`, undefined, true],
+    ['the number alone', (number) => `${number}`, ['orders/…-A', 'orders/…-B'], false],
+    ['the node', (number, { serverTag }) => number + serverTag, ['orders/…-A', 'orders/…-B'], true],
+    ['the prefix', plain, ['orders/…', 'orders/north/…'], true],
+    ['the prefix alone, of nodes with tags', plain, ['orders/…-A', 'orders/…-B'], false],
+    ['one node, and refuses others', ofNodeA, ['orders/…-A', 'orders/…-B'], true],
+  ])('that shows %s: once two nodes have granted, it has to show which', (_, form, nodes, is) => {
+    const idOf = idFormat(form, 'orders', () => nodes)
+    if (is) expect(idOf(7, ORDERS)).toContain('7')
+    else expect(() => idOf(7, ORDERS)).toThrow(refusal(/for another node.*`serverTag`/))
   })
 
   test.each<[string, () => unknown, RegExp]>([
