@@ -42,7 +42,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
     log: options?.log === undefined ? ports.createLog() : options.log,
   })
   const { limits, ledger, nodeTag } = checked
-  ledger.useNodeTag(nodeTag)
+  ledger.useNodeTag?.(nodeTag)
   const metrics = ports.createMetrics(checked.ledger)
   metrics.budgets(limits)
   const gate = createGate(limits.waiting, (who) => metrics.overBudget(who, 'waiting'))

@@ -138,10 +138,11 @@ export interface Operation {
 
   /**
    * Its ids end in this node tag. The ledger keeps the tag at its next change. Where it has another
-   * one, changes and `ping` are rejected with `OtherNodeTag` from now on.
+   * one, changes and `ping` are rejected with `OtherNodeTag` from now on. Absent: its ids end in
+   * the tags of others, as a region's do.
    * @throws OtherNodeTag where this object has been given another one
    */
-  useNodeTag(tag: string): void
+  useNodeTag?: ((tag: string) => void) | undefined
 
   /** Resolves when something was written to the database. */
   ping(): Promise<void>
