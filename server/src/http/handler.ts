@@ -41,8 +41,8 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
     ...options,
     log: options?.log === undefined ? ports.createLog() : options.log,
   })
-  const { limits, ledger, nodeTag } = checked
-  ledger.useNodeTag?.(nodeTag)
+  const { limits, ledger, nodeTag, serverPrefix } = checked
+  ledger.useIdParts?.({ nodeTag, serverPrefix })
   const metrics = ports.createMetrics(checked.ledger)
   metrics.budgets(limits)
   const gate = createGate(limits.waiting, (who) => metrics.overBudget(who, 'waiting'))

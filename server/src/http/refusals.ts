@@ -12,7 +12,7 @@ import {
   LedgerReplaced,
   LedgerTablesChanged,
   LedgerUnavailable,
-  OtherNodeTag,
+  OtherIds,
 } from '../ledger/ledger-errors.js'
 import type { FailureLog } from './log.js'
 
@@ -223,7 +223,7 @@ function faultOf(error: unknown): string | undefined {
     return `The file of this server's ledger ${FILE_CHANGES[error.what]}`
   if (error instanceof LedgerReplaced)
     return 'The database of this server holds another ledger than before, or an older state of it'
-  if (error instanceof OtherNodeTag) return "This server has another node tag than its ledger's ids"
+  if (error instanceof OtherIds) return "This server would make other ids than its ledger's"
   if (error instanceof LedgerTablesChanged)
     return "The tables of this server's ledger are not as the server made them"
   return undefined

@@ -20,17 +20,17 @@ export class LedgerReplaced extends LedgerUnavailable {
   }
 }
 
-/** The ids of the ledger end in another node tag than this server's. Nothing happened. */
-export class OtherNodeTag extends LedgerUnavailable {
-  override name = 'OtherNodeTag'
+/** This server would make ids that may be another ledger's. Nothing happened. */
+export class OtherIds extends LedgerUnavailable {
+  override name = 'OtherIds'
 
-  constructor(kept: string, given: string) {
+  /** @param key of the row where the ledger keeps it */
+  constructor(part: string, key: string, kept: string, given: string | undefined) {
     super(
-      `The ids of this ledger end in ${kept}, and this server would end them in ${given}. ` +
-        `Nothing is granted: another ledger may have given the same ids with ${given}. Start ` +
-        `this server with the node tag ${kept} (--node-tag, HILO_NODE_TAG, nodeTag). If no other ` +
-        `ledger ever had ${given}, you may change the tag: stop all servers of this ledger, and ` +
-        `write ${given} into the row 'node-tag' of hilo_meta.`,
+      `The ${part} of this ledger is ${kept}, and this server has ${given ?? 'none'}. Nothing is ` +
+        `granted: another ledger may have given the same ids. Start this server with the ${part} ` +
+        `${kept}. If no other ledger ever made ids like this server's, you may change it: stop ` +
+        `all servers of this ledger, and change the row '${key}' of hilo_meta.`,
     )
   }
 }

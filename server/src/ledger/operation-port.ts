@@ -99,6 +99,14 @@ export interface Connections {
   waiting: number
 }
 
+/** By these, the ids of two ledgers differ, though both grant the same numbers. */
+export interface IdParts {
+  /** `A`, as in `orders/1-A`. */
+  nodeTag: string
+  /** In front of the numbers that clients of RavenDB 2 and 3 take from documents. */
+  serverPrefix: string | undefined
+}
+
 /** An operator's view of a ledger, and his steps. */
 export interface Operation {
   status(): Promise<CollectionCounts[]>
@@ -137,12 +145,12 @@ export interface Operation {
   connections(): Connections | undefined
 
   /**
-   * Its ids end in this node tag. The ledger keeps the tag at its next change. Where it has another
-   * one, changes and `ping` are rejected with `OtherNodeTag` from now on. Absent: its ids end in
-   * the tags of others, as a region's do.
-   * @throws OtherNodeTag where this object has been given another one
+   * Its ids are made of these. The ledger keeps them at its next change. Where it has others,
+   * changes and `ping` are rejected with `OtherIds` from now on. Absent: its ids are made of
+   * another ledger's, as a region's are.
+   * @throws OtherIds where this object has been given others
    */
-  useNodeTag?: ((tag: string) => void) | undefined
+  useIdParts?: ((parts: IdParts) => void) | undefined
 
   /** Resolves when something was written to the database. */
   ping(): Promise<void>

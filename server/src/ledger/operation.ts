@@ -92,7 +92,7 @@ export function operation({ store, context, change }: LedgerCore): Operation {
 
     connections: () => store.connections?.(),
 
-    useNodeTag: (tag) => store.useNodeTag(tag),
+    useIdParts: (parts) => store.useIdParts(parts),
 
     ping: () => store.ping(),
 

@@ -20,6 +20,7 @@ import type {
   Connections,
   IdentityClaim,
   IdentityKey,
+  IdParts,
   LedgerLimits,
   Pruning,
   SeriesPlace,
@@ -80,7 +81,7 @@ export interface RowStore {
   devices: DeviceStore
   connections?(): Connections
   /** As for the ledger. */
-  useNodeTag(tag: string): void
+  useIdParts(parts: IdParts): void
   ping(): Promise<void>
   close(): Promise<void>
 }

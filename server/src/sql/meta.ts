@@ -3,11 +3,12 @@
  * ledger again. A process remembers the highest state that it has seen: the mark, which every
  * commit raises, and the timeline of the database. Guarantees that no transaction commits on a
  * lower state, or on a ledger with another secret: not on an old primary that came back, nor on a
- * copy in the ledger's place. Nor does a server commit whose node tag is not the ledger's.
+ * copy in the ledger's place. Nor does a server commit that would make the ids of another ledger.
  */
 
 import { isKeptOutside, type Secrets } from '../ledger/grant-token.js'
-import { LedgerReplaced, OtherNodeTag } from '../ledger/ledger-errors.js'
+import type { IdParts } from '../ledger/ledger.js'
+import { LedgerReplaced, OtherIds } from '../ledger/ledger-errors.js'
 import type { DatabaseChange, RowChanges } from '../ledger/row-store.js'
 import { type DatabaseRow, newDatabase } from '../ledger/rows.js'
 import { type SqlConnection, statement, type Work } from './statements.js'
@@ -24,45 +25,49 @@ interface StateRow {
   mark: string | null
   /** Null on a standby, which takes no commit. */
   timeline: number | null
-  /** Null before the first commit of a server. */
+  /** Null before the first commit of a server that has one. */
   nodeTag: string | null
+  serverPrefix: string | null
 }
 
 export interface SameLedger extends SqlConnection {
-  useNodeTag(tag: string): void
+  useIdParts(parts: IdParts): void
 }
+
+/** Where the ledger keeps the parts of its ids that no other ledger has. */
+const ID_PARTS = { nodeTag: 'node-tag', serverPrefix: 'server-prefix' } as const
+const PARTS = Object.keys(ID_PARTS) as (keyof IdParts)[]
 
 /** @param isOurs does the ledger keep its secret still, or the fingerprint of one that is given? */
 export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs']): SameLedger {
   const { schema, timeline } = connection.dialect
+  const settingAs = (key: string, name: string) =>
+    `(SELECT value FROM ${schema}.hilo_meta WHERE key = '${key}') AS "${name}"`
   const readState = statement(
-    `SELECT (SELECT value FROM ${schema}.hilo_meta WHERE key = 'secret') AS "secret",
-      (SELECT value FROM ${schema}.hilo_meta WHERE key = 'mark') AS "mark",
-      (SELECT value FROM ${schema}.hilo_meta WHERE key = '${NODE_TAG}') AS "nodeTag",
-      ${timeline} AS "timeline"`,
+    `SELECT ${settingAs(SECRET, 'secret')}, ${settingAs('mark', 'mark')},
+      ${PARTS.map((part) => settingAs(ID_PARTS[part], part)).join()}, ${timeline} AS "timeline"`,
   )
   const raiseMark = statement(
     `INSERT INTO ${schema}.hilo_meta AS m (key, value) VALUES ('mark', '1') ON CONFLICT (key)
       DO UPDATE SET value = CAST(CAST(m.value AS BIGINT) + 1 AS TEXT)`,
   )
-  const keepNodeTag = `INSERT INTO ${schema}.hilo_meta (key, value) VALUES ($1, $2)
+  const keepPart = `INSERT INTO ${schema}.hilo_meta (key, value) VALUES ($1, $2)
     ON CONFLICT (key) DO NOTHING`
   let seen: State = { mark: 0, timeline: 0 }
   /** Of the server. A command has none. */
-  let nodeTag: string | undefined
+  let parts: IdParts | undefined
 
   /** Runs the work in a transaction that first checks whether this is the same ledger. */
   async function watch<T>(work: Work<T>, run: (work: Work<T>) => Promise<T>): Promise<T> {
     let least = seen
     let reached = seen
-    let isNewTag = false
+    let newParts: (keyof IdParts)[] = []
     const requireSame = ([states]: readonly unknown[][]) => {
       const row = states![0] as StateRow
       reached = stateIn(row, isOurs, least)
-      // guard: H10 the ids of a ledger end in one node tag
-      if (nodeTag !== undefined && row.nodeTag !== null && row.nodeTag !== nodeTag)
-        throw new OtherNodeTag(row.nodeTag, nodeTag)
-      isNewTag = row.nodeTag === null
+      // guard: H10 a server makes no ids of another ledger
+      if (parts) refuseOthers(row, parts)
+      newParts = PARTS.filter((part) => row[part] === null && parts?.[part] !== undefined)
     }
     const answer = await run({
       hasShortLockTimeout: work.hasShortLockTimeout,
@@ -80,8 +85,7 @@ export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs'])
         const outcome = work.step(found.slice(1), answers)
         if (outcome.writes.length === 0) return outcome
         reached = { ...reached, mark: reached.mark + 1 }
-        const kept =
-          isNewTag && nodeTag !== undefined ? [statement(keepNodeTag, NODE_TAG, nodeTag)] : []
+        const kept = newParts.map((part) => statement(keepPart, ID_PARTS[part], parts![part]))
         // Last, so that others wait for its row no longer than the commit takes.
         return { ...outcome, writes: [...outcome.writes, ...kept, raiseMark] }
       },
@@ -97,11 +101,24 @@ export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs'])
     ...connection,
     transaction: (work) => watch(work, connection.transaction),
     ping: (work) => watch(work, connection.ping),
-    useNodeTag(tag) {
-      if (nodeTag !== undefined && nodeTag !== tag) throw new OtherNodeTag(nodeTag, tag)
-      nodeTag = tag
+    useIdParts(given) {
+      if (parts) refuseOthers(parts, given)
+      parts = given
     },
   }
+}
+
+/**
+ * @param kept null or undefined: any
+ * @throws OtherIds
+ */
+function refuseOthers(
+  kept: Record<keyof IdParts, string | null | undefined>,
+  given: IdParts,
+): void {
+  for (const part of PARTS)
+    if (kept[part] != null && kept[part] !== given[part])
+      throw new OtherIds(part, ID_PARTS[part], kept[part], given[part])
 }
 
 /** @throws LedgerReplaced where the ledger was seen higher, or has another secret */
@@ -172,8 +189,6 @@ interface StoredFields {
 export const SECRET = 'secret'
 /** The ledger's public name. */
 export const NAME = 'name'
-/** Of the servers that grant its numbers. */
-const NODE_TAG = 'node-tag'
 
 /** Settings of every database. */
 export const settingsOfDatabases = (schema: string): string => `

@@ -176,7 +176,7 @@ export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity):
       for (const text of texts.droppings) await repeat(statement(text))
     },
     ...(connection.connections && { connections: connection.connections }),
-    useNodeTag: connection.useNodeTag,
+    useIdParts: connection.useIdParts,
     ping: () => connection.ping({ reads: [], step: () => ({ answer: undefined, writes: [] }) }),
     async close() {
       await Promise.allSettled(underWay)

@@ -13,8 +13,8 @@ import {
   serialText,
 } from '../../src/ledger/collections.js'
 import { newSecret, type Secrets, secretsOf } from '../../src/ledger/grant-token.js'
-import type { CollectionKey, IdentityKey } from '../../src/ledger/ledger.js'
-import { OtherNodeTag } from '../../src/ledger/ledger-errors.js'
+import type { CollectionKey, IdentityKey, IdParts } from '../../src/ledger/ledger.js'
+import { OtherIds } from '../../src/ledger/ledger-errors.js'
 import { newLedgerName } from '../../src/ledger/name.js'
 import { grantedBefore, meets } from '../../src/ledger/overlap.js'
 import {
@@ -206,10 +206,10 @@ export class MemoryStore implements RowStore, MemoryRows {
     this.identityClaims = this.identityClaims.filter(({ claimedAt }) => claimedAt >= before)
   }
 
-  useNodeTag(tag: string): void {
-    if (this.#nodeTag !== undefined && this.#nodeTag !== tag)
-      throw new OtherNodeTag(this.#nodeTag, tag)
-    this.#nodeTag = tag
+  useIdParts({ nodeTag }: IdParts): void {
+    if (this.#nodeTag !== undefined && this.#nodeTag !== nodeTag)
+      throw new OtherIds('nodeTag', 'node-tag', this.#nodeTag, nodeTag)
+    this.#nodeTag = nodeTag
   }
 
   async ping() {}

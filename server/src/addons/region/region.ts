@@ -100,7 +100,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     ...identitiesOf(owner),
     ...floorsOf(ledger, source, root.reserve),
     readName: async () => roots.names()[0],
-    useNodeTag: undefined,
+    useIdParts: undefined,
     async claim(requests) {
       const claims = requests.map(normalized)
       await Promise.all(distinct(claims, keyText).map(roots.learn))

@@ -1,6 +1,7 @@
 /**
- * A ledger has one node tag: the end of its ids. A server that is started without it, or with
- * another one, could give ids that another ledger has given.
+ * A ledger keeps the parts of its ids that no other ledger has: its node tag, and its prefix for
+ * documents. A server that is started without them, or with others, could give ids that another
+ * ledger has given.
  */
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, test, vi } from 'vitest'
@@ -41,11 +42,27 @@ describe.each([
     }
     expect(await started('B')).toBe('1-B')
     await expect(started()).rejects.toThrow(
-      'The ids of this ledger end in B, and this server would end them in A. Nothing is granted',
+      'The nodeTag of this ledger is B, and this server has A. Nothing is granted',
     )
     expect(await started('B')).toBe('33-B')
     await run("UPDATE hilo_meta SET value = 'C' WHERE key = 'node-tag'")
     expect(await started('C')).toBe('65-C')
+  })
+
+  test('is served under its prefix for documents only, once it has one', async () => {
+    const { place } = await make()
+    const started = async (serverPrefix?: string) => {
+      const server = await serve({ ...place, create: true, port: 0, serverPrefix })
+      expect((await fetch(`${server.url}${NEXT}`)).status).toBe(201)
+      await server.close()
+    }
+    await started()
+    await started('North/')
+    for (const other of [undefined, 'South/'])
+      await expect(started(other)).rejects.toThrow(
+        `The serverPrefix of this ledger is North/, and this server has ${other ?? 'none'}.`,
+      )
+    await started('North/')
   })
 
   test('has none before the first change', async () => {
@@ -63,11 +80,11 @@ describe.each([
     for (const path of [NEXT, '/healthz', NEXT.replace('orders', 'lines')])
       expect(await second.ask(path)).toMatchObject({
         status: 503,
-        body: { Message: expect.stringContaining("another node tag than its ledger's ids") },
+        body: { Message: expect.stringContaining("would make other ids than its ledger's") },
       })
     expect(log.error).toHaveBeenCalledExactlyOnceWith(
-      { reason: expect.stringContaining('The ids of this ledger end in A') },
-      'ANOTHER NODE TAG: NOTHING IS GRANTED.',
+      { reason: expect.stringContaining('The nodeTag of this ledger is A') },
+      'IDS OF ANOTHER LEDGER: NOTHING IS GRANTED.',
     )
     expect((await first.ask(NEXT)).body.Low).toBe(33)
   })
@@ -78,6 +95,6 @@ test('one ledger object has one node tag', async () => {
   const withTag = (nodeTag: string) => createHiloHandler({ ledger, nodeTag, host: 'localhost' })
   withTag('A')
   withTag('A')
-  expect(() => withTag('B')).toThrow('The ids of this ledger end in A')
+  expect(() => withTag('B')).toThrow('The nodeTag of this ledger is A')
   await ledger.close()
 })
