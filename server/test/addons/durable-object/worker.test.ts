@@ -173,6 +173,17 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect(await (await claim(third.url)).json()).toMatchObject({ Low: 33 })
   })
 
+  test('an object whose ids end in another node tag grants nothing', async () => {
+    const first = await start()
+    expect(await (await claim(first.url)).json()).toMatchObject({ Low: 1, ServerTag: 'A' })
+    await first.kill()
+    const { folder } = first
+    const other = await start({ folder, options: { nodeTag: 'B' } })
+    const refused = await claim(other.url)
+    expect(refused.status).toBe(503)
+    expect((await refused.json()).Message).toContain("other ids than its ledger's")
+  })
+
   test('an operator with the token looks at a ledger, raises its floors, drops it', async () => {
     const { url } = await start({ options: { operatorToken: TOKEN } })
     await claim(url)
