@@ -42,7 +42,7 @@ describe.each([
     }
     expect(await started('B')).toBe('1-B')
     await expect(started()).rejects.toThrow(
-      'The nodeTag of this ledger is B, and this server has A. Nothing is granted',
+      'nodeTag) of this ledger is B, and this server has A. Nothing is granted',
     )
     expect(await started('B')).toBe('33-B')
     await run("UPDATE hilo_meta SET value = 'C' WHERE key = 'node-tag'")
@@ -60,7 +60,7 @@ describe.each([
     await started('North/')
     for (const other of [undefined, 'South/'])
       await expect(started(other)).rejects.toThrow(
-        `The serverPrefix of this ledger is North/, and this server has ${other ?? 'none'}.`,
+        `(serverPrefix) of this ledger is North/, and this server has ${other ?? 'none'}.`,
       )
     await started('North/')
   })
@@ -83,18 +83,20 @@ describe.each([
         body: { Message: expect.stringContaining("would make other ids than its ledger's") },
       })
     expect(log.error).toHaveBeenCalledExactlyOnceWith(
-      { reason: expect.stringContaining('The nodeTag of this ledger is A') },
+      { reason: expect.stringContaining('nodeTag) of this ledger is A') },
       'IDS OF ANOTHER LEDGER: NOTHING IS GRANTED.',
     )
     expect((await first.ask(NEXT)).body.Low).toBe(33)
   })
 })
 
-test('one ledger object has one node tag', async () => {
+test('one ledger object has one node tag and one prefix for documents', async () => {
   const ledger = await openLedger({ dataDir: newFolder(), create: true })
   const withTag = (nodeTag: string) => createHiloHandler({ ledger, nodeTag, host: 'localhost' })
   withTag('A')
   withTag('A')
-  expect(() => withTag('B')).toThrow('The nodeTag of this ledger is A')
+  const asked = { ledger, serverPrefix: 'North/', host: 'localhost' }
+  expect(() => createHiloHandler(asked)).toThrow('is none, and this server has North/')
+  expect(() => withTag('B')).toThrow('nodeTag) of this ledger is A')
   await ledger.close()
 })

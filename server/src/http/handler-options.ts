@@ -22,8 +22,8 @@ export interface HandlerOptions {
   /** From `openLedger`. The handler does not close it. */
   ledger: Ledger
   /**
-   * Ends every id: `orders/1-A`. Servers on one database share it; servers on different databases
-   * must not. Default `A`.
+   * Ends every id: `orders/1-A`. Servers on one ledger share it, and the ledger keeps it; servers
+   * on different ledgers must not. Default `A`.
    */
   nodeTag?: string | undefined
   /**

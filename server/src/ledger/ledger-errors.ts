@@ -1,5 +1,5 @@
 /** The errors of a ledger: it is not there, its database fails, or another authority's counter. */
-import type { OtherLedger } from './ledger.js'
+import type { IdParts, OtherLedger } from './ledger.js'
 
 /** The database did not answer, or gave up. The same request may be sent again later. */
 export class LedgerUnavailable extends Error {
@@ -20,15 +20,20 @@ export class LedgerReplaced extends LedgerUnavailable {
   }
 }
 
+const PARTS_OF_IDS: Readonly<Record<keyof IdParts, string>> = {
+  nodeTag: 'node tag (--node-tag, HILO_NODE_TAG, nodeTag)',
+  serverPrefix: 'prefix for documents (serverPrefix)',
+}
+
 /** This server would make ids that may be another ledger's. Nothing happened. */
 export class OtherIds extends LedgerUnavailable {
   override name = 'OtherIds'
 
   /** @param key of the row where the ledger keeps it */
-  constructor(part: string, key: string, kept: string, given: string | undefined) {
+  constructor(part: keyof IdParts, key: string, kept = 'none', given = 'none') {
     super(
-      `The ${part} of this ledger is ${kept}, and this server has ${given ?? 'none'}. Nothing is ` +
-        `granted: another ledger may have given the same ids. Start this server with the ${part} ` +
+      `The ${PARTS_OF_IDS[part]} of this ledger is ${kept}, and this server has ${given}. ` +
+        'Nothing is granted: another ledger may have given the same ids. Start this server with ' +
         `${kept}. If no other ledger ever made ids like this server's, you may change it: stop ` +
         `all servers of this ledger, and change the row '${key}' of hilo_meta.`,
     )

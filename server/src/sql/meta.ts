@@ -109,7 +109,7 @@ export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs'])
 }
 
 /**
- * @param kept null or undefined: any
+ * @param kept null: nothing is known yet
  * @throws OtherIds
  */
 function refuseOthers(
@@ -117,7 +117,7 @@ function refuseOthers(
   given: IdParts,
 ): void {
   for (const part of PARTS)
-    if (kept[part] != null && kept[part] !== given[part])
+    if (kept[part] !== null && kept[part] !== given[part])
       throw new OtherIds(part, ID_PARTS[part], kept[part], given[part])
 }
 
