@@ -4,8 +4,8 @@
 import { HiloError } from 'offline-hilo'
 import { useHiloStatus } from 'offline-hilo/react'
 import { useState } from 'react'
-import { hilo } from './hilo.js'
-import { idsLeft } from './ids-left.js'
+import { hilo } from './hilo'
+import { idsLeft } from './ids-left'
 
 export function Orders() {
   const status = useHiloStatus(hilo, 'orders')

@@ -1,5 +1,5 @@
 /** The page's side of Background Sync. */
-import { opening } from './drafts.js'
+import { opening } from './drafts'
 
 declare global {
   interface ServiceWorkerRegistration {

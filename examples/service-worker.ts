@@ -1,6 +1,6 @@
 /** Background Sync: the service worker gives drafts their ids and sends them, with no page open. */
 import { createHilo } from 'offline-hilo/worker'
-import { opening } from './drafts.js'
+import { opening } from './drafts'
 
 /** TypeScript has no types of Background Sync yet. */
 interface SyncEvent extends Event {

@@ -1,7 +1,7 @@
 /** The test passes its own Hilo to the code under test. */
 import { createTestHilo } from 'offline-hilo/testing'
 import { expect, test } from 'vitest'
-import { newOrder } from './orders.js'
+import { newOrder } from './orders'
 
 test('an order gets its id offline, and stays a draft when none is left', async () => {
   const hilo = createTestHilo({ collections: { orders: { reserve: 2 } } })

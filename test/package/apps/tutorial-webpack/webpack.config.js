@@ -16,6 +16,10 @@ export default (_, { mode }) => {
       ...(isBuild ? [new GenerateSW()] : []),
     ],
     // While you develop, webpack has the page, and server.js the rest.
-    devServer: { port: 5173, proxy: [{ context: ['/databases', '/api'], target: server }] },
+    devServer: {
+      host: '127.0.0.1',
+      port: 5173,
+      proxy: [{ context: ['/databases', '/api'], target: server }],
+    },
   }
 }
