@@ -148,3 +148,34 @@ test('a give-back under a token that was swapped is accepted by a restored serve
   issued('b', 45)
   expect(checker.violations).toHaveLength(12)
 })
+
+describe('of two copies', () => {
+  beforeEach(() => {
+    granted('a', 1, 32)
+    checker.shared(SERIES, 1, 32, ['a', 'b'], 'made by a copy beside its original')
+  })
+
+  test('what neither gave back is granted to nobody', () => {
+    granted('c', 5)
+    expect(checker.violations).toEqual(['orders-A 5 was granted to c, but a and b holds it'])
+  })
+
+  test('what one gave back is granted once, and may be issued by the other, too', () => {
+    checker.returned(SERIES, 'a', 5, 32)
+    granted('c', 5)
+    for (const device of ['b', 'c']) issued(device, 5)
+    expect(checker.violations).toEqual([])
+    granted('d', 5)
+    expect(checker.violations).toEqual(['orders-A 5 was granted to d, but b and c had issued it'])
+  })
+})
+
+test('what came back at another node is granted to one device', () => {
+  granted('a', 1, 32)
+  checker.returnedAstray(SERIES, 5, 5)
+  granted('c', 5)
+  for (const device of ['a', 'c']) issued(device, 5)
+  expect(checker.violations).toEqual([])
+  granted('d', 5)
+  expect(checker.violations).toEqual(['orders-A 5 was granted to d, but a and c had issued it'])
+})

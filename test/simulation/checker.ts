@@ -62,13 +62,14 @@ export class Checker {
         )
       else if (numbers.known(n) !== 0) {
         const isForgotten = numbers.mayBeGrantedAgain(n)
+        const cameBack = numbers.owners[n] === 0
         isDropped ||= isForgotten
         if (isForgotten) {
           this.tolerate('granted again by a restored server')
           numbers.grantTwice(n, bit & (this.#apart | numbers.outlived[n]!))
-        } else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
+        } else if (cameBack && numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
           this.tolerate('granted again after a copy gave them back')
-        else if (numbers.has(n, LIMITS.astray))
+        else if (cameBack && numbers.has(n, LIMITS.astray))
           this.tolerate('granted again after a give-back at another node')
         else if (this.twoLedgers.areThere) {
           this.tolerate('granted by two ledgers')
