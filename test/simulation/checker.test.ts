@@ -170,6 +170,15 @@ describe('of two copies', () => {
   })
 })
 
+test('a copy that has dropped a number issues it once, before its pages have heard of that', () => {
+  granted('a', 1, 32)
+  checker.dropped(SERIES, 'a', [5])
+  issued('a', 5)
+  expect(checker.violations).toEqual([])
+  issued('a', 5)
+  expect(checker.violations).toEqual(['orders-A 5 was issued by a, but a had issued it'])
+})
+
 test('what came back at another node is granted to one device', () => {
   granted('a', 1, 32)
   checker.returnedAstray(SERIES, 5, 5)

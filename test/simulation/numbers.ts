@@ -144,6 +144,8 @@ export class Numbers {
 
   issue(n: number, bit: number): void {
     this.#letGo(n, bit)
+    // One of its pages held it. Now none does.
+    this.hearing[n]! &= ~bit
     this.allocators[n]! |= bit
   }
 
