@@ -8,8 +8,8 @@ import { Checker } from './checker.js'
 const SERIES = 'orders-A'
 let checker: Checker
 
-const granted = (device: string, low: number, high = low) =>
-  checker.granted(SERIES, device, low, high)
+const granted = (device: string, low: number, high = low, ledger?: string) =>
+  checker.granted(SERIES, device, low, high, ledger)
 const issued = (device: string, n: number) => checker.issued(SERIES, device, n)
 const tolerated = () => Object.fromEntries(checker.tolerated)
 
@@ -187,4 +187,38 @@ test('what came back at another node is granted to one device', () => {
   expect(checker.violations).toEqual([])
   granted('d', 5)
   expect(checker.violations).toEqual(['orders-A 5 was granted to d, but a and c had issued it'])
+})
+
+describe('where two ledgers answer', () => {
+  beforeEach(() => {
+    checker.twoLedgers = { areThere: true, isStopped: () => false }
+  })
+
+  test('each grants a number, and neither grants it twice', () => {
+    granted('a', 1, 32, 'first')
+    granted('b', 1, 32, 'second')
+    for (const device of ['a', 'b']) issued(device, 5)
+    expect(checker.violations).toEqual([])
+    granted('c', 5, 5, 'second')
+    expect(checker.violations).toEqual(['orders-A 5 was granted to c, but a and b had issued it'])
+  })
+
+  test('each grants again what came back to it', () => {
+    granted('a', 1, 32, 'first')
+    granted('b', 1, 32, 'second')
+    checker.returned(SERIES, 'a', 5, 32, () => true, 'first')
+    granted('c', 5, 32, 'first')
+    expect(checker.violations).toEqual([])
+    granted('d', 5, 5, 'second')
+    expect(checker.violations).toEqual(['orders-A 5 was granted to d, but b and c holds it'])
+  })
+
+  test('a device without storage issues no number twice that it was granted once', () => {
+    checker.holdsApart('a')
+    granted('a', 1, 32, 'first')
+    issued('a', 5)
+    expect(checker.violations).toEqual([])
+    issued('a', 5)
+    expect(checker.violations).toEqual(['orders-A 5 was issued by a, but a had issued it'])
+  })
 })

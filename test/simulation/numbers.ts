@@ -54,6 +54,8 @@ export class Numbers {
   excuses = new Uint8Array(64)
   /** Why two devices may issue it; an index into the checker's list. */
   reasons = new Uint8Array(64)
+  /** By ledger: the devices that it granted each number to. */
+  readonly #grantees = new Map<string, Uint16Array>()
   #marks = new Uint8Array(64)
   /** The highest number that the server has granted, or was shown. */
   #peak = 0
@@ -77,6 +79,8 @@ export class Numbers {
     this.twice = grown(this.twice, new Uint16Array(length))
     this.excuses = grown(this.excuses, new Uint8Array(length))
     this.reasons = grown(this.reasons, new Uint8Array(length))
+    for (const [ledger, devices] of this.#grantees)
+      this.#grantees.set(ledger, grown(devices, new Uint16Array(length)))
     this.#marks = grown(this.#marks, new Uint8Array(length))
   }
 
@@ -112,7 +116,15 @@ export class Numbers {
     return n <= this.#floor
   }
 
-  grant(n: number, bit: number): void {
+  /** Has a device it, or had it, by a grant of this ledger? */
+  isOfLedger(n: number, ledger: string, devices = this.known(n)): boolean {
+    return isIn(this.#grantees.get(ledger)?.[n] ?? 0, devices)
+  }
+
+  grant(n: number, bit: number, ledger: string): void {
+    const grantees = this.#grantees.get(ledger) ?? new Uint16Array(this.holders.length)
+    this.#grantees.set(ledger, grantees)
+    grantees[n]! |= bit
     this.#peak = Math.max(this.#peak, n)
     this.holders[n]! |= bit
     this.owners[n] = bit
@@ -133,8 +145,10 @@ export class Numbers {
    * @param bit the device that gave it back. 0: the device had no right to, but the server took it
    * back all the same
    */
-  giveBack(n: number, bit: number): void {
+  giveBack(n: number, bit: number, ledger: string): void {
     this.#letGo(n, bit)
+    const grantees = this.#grantees.get(ledger)
+    if (grantees) grantees[n]! &= ~bit
     this.owners[n] = 0
     // A page of before the eviction holds it, too, and has not given it back.
     if (isIn(this.holders[n]!, bit)) this.strangers[n]! |= bit
