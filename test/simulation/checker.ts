@@ -21,8 +21,14 @@ export class Checker {
   /**
    * Two copies both issue this number, which they were allowed to for this reason. Does it still
    * hold? Undefined: no other one does.
+   * @param devices the copies, or the device that went back
    */
-  whyBothMake: (series: Series, n: number, why: Twice) => Twice | undefined = (_, __, why) => why
+  whyBothMake: (
+    series: Series,
+    n: number,
+    why: Twice,
+    devices: readonly string[],
+  ) => Twice | undefined = (_, __, why) => why
   /** What is known of another ledger at the same address. */
   twoLedgers: Pick<TwoLedgers, 'areThere' | 'isStopped'> = {
     areThere: false,
@@ -152,7 +158,8 @@ export class Checker {
       this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     else if (numbers.allocators[n]) {
       if (numbers.has(n, LIMITS.copied)) {
-        const why = this.whyBothMake(series, n, this.#reasons[numbers.reasons[n]!]!)
+        const reason = this.#reasons[numbers.reasons[n]!]!
+        const why = this.whyBothMake(series, n, reason, this.#names(numbers.copies[n]!))
         if (why) this.tolerate(why)
         else this.complain(`${series} ${n} was made by ${device}, long after it was made before`)
       } else if (numbers.has(n, LIMITS.astray))
@@ -200,6 +207,7 @@ export class Checker {
     for (let n = low; n <= Math.min(high, numbers.highest); n++) {
       if (numbers.holders[n]! & bits) numbers.holders[n]! |= bits
       if (numbers.owners[n]! & bits) numbers.owners[n]! |= bits
+      numbers.copies[n]! |= bits
       numbers.set(n, LIMITS.copied)
       numbers.reasons[n] = reason
     }
@@ -216,6 +224,7 @@ export class Checker {
     const reason = indexOf(this.#reasons, why)
     for (let n = from; n <= Math.min(to, numbers.highest); n++) {
       numbers.holders[n]! |= this.#bit(device)
+      numbers.copies[n]! |= this.#bit(device)
       numbers.set(n, LIMITS.copied)
       numbers.reasons[n] = reason
     }

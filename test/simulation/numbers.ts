@@ -42,6 +42,8 @@ export class Numbers {
   allocators = new Uint16Array(64)
   /** The device that has its grant, as far as the server knows; 0 while the server has it. */
   owners = new Uint16Array(64)
+  /** Devices that may issue it because they are copies, or went back. */
+  copies = new Uint16Array(64)
   /** Copies that have dropped it, while some of their pages may not know yet. */
   hearing = new Uint16Array(64)
   /** The holders and allocators that the server has forgotten by a restore. */
@@ -73,6 +75,7 @@ export class Numbers {
     this.holders = grown(this.holders, new Uint16Array(length))
     this.allocators = grown(this.allocators, new Uint16Array(length))
     this.owners = grown(this.owners, new Uint16Array(length))
+    this.copies = grown(this.copies, new Uint16Array(length))
     this.hearing = grown(this.hearing, new Uint16Array(length))
     this.strangers = grown(this.strangers, new Uint16Array(length))
     this.outlived = grown(this.outlived, new Uint16Array(length))
