@@ -8,8 +8,8 @@ import { Checker } from './checker.js'
 const SERIES = 'orders-A'
 let checker: Checker
 
-const granted = (device: string, low: number, high = low) =>
-  checker.granted(SERIES, device, low, high)
+const granted = (device: string, low: number, high = low, ledger?: string) =>
+  checker.granted(SERIES, device, low, high, ledger)
 const issued = (device: string, n: number) => checker.issued(SERIES, device, n)
 const tolerated = () => Object.fromEntries(checker.tolerated)
 
@@ -147,4 +147,78 @@ test('a give-back under a token that was swapped is accepted by a restored serve
   checker.returned(SERIES, 'b', 45, 50, isLate)
   issued('b', 45)
   expect(checker.violations).toHaveLength(12)
+})
+
+describe('of two copies', () => {
+  beforeEach(() => {
+    granted('a', 1, 32)
+    checker.shared(SERIES, 1, 32, ['a', 'b'], 'made by a copy beside its original')
+  })
+
+  test('what neither gave back is granted to nobody', () => {
+    granted('c', 5)
+    expect(checker.violations).toEqual(['orders-A 5 was granted to c, but a and b holds it'])
+  })
+
+  test('what one gave back is granted once, and may be issued by the other, too', () => {
+    checker.returned(SERIES, 'a', 5, 32)
+    granted('c', 5)
+    for (const device of ['b', 'c']) issued(device, 5)
+    expect(checker.violations).toEqual([])
+    granted('d', 5)
+    expect(checker.violations).toEqual(['orders-A 5 was granted to d, but b and c had issued it'])
+  })
+})
+
+test('a copy that has dropped a number issues it once, before its pages have heard of that', () => {
+  granted('a', 1, 32)
+  checker.dropped(SERIES, 'a', [5])
+  issued('a', 5)
+  expect(checker.violations).toEqual([])
+  issued('a', 5)
+  expect(checker.violations).toEqual(['orders-A 5 was issued by a, but a had issued it'])
+})
+
+test('what came back at another node is granted to one device', () => {
+  granted('a', 1, 32)
+  checker.returnedAstray(SERIES, 5, 5)
+  granted('c', 5)
+  for (const device of ['a', 'c']) issued(device, 5)
+  expect(checker.violations).toEqual([])
+  granted('d', 5)
+  expect(checker.violations).toEqual(['orders-A 5 was granted to d, but a and c had issued it'])
+})
+
+describe('where two ledgers answer', () => {
+  beforeEach(() => {
+    checker.twoLedgers = { areThere: true, isStopped: () => false }
+  })
+
+  test('each grants a number, and neither grants it twice', () => {
+    granted('a', 1, 32, 'first')
+    granted('b', 1, 32, 'second')
+    for (const device of ['a', 'b']) issued(device, 5)
+    expect(checker.violations).toEqual([])
+    granted('c', 5, 5, 'second')
+    expect(checker.violations).toEqual(['orders-A 5 was granted to c, but a and b had issued it'])
+  })
+
+  test('each grants again what came back to it', () => {
+    granted('a', 1, 32, 'first')
+    granted('b', 1, 32, 'second')
+    checker.returned(SERIES, 'a', 5, 32, () => true, 'first')
+    granted('c', 5, 32, 'first')
+    expect(checker.violations).toEqual([])
+    granted('d', 5, 5, 'second')
+    expect(checker.violations).toEqual(['orders-A 5 was granted to d, but b and c holds it'])
+  })
+
+  test('a device without storage issues no number twice that it was granted once', () => {
+    checker.holdsApart('a')
+    granted('a', 1, 32, 'first')
+    issued('a', 5)
+    expect(checker.violations).toEqual([])
+    issued('a', 5)
+    expect(checker.violations).toEqual(['orders-A 5 was issued by a, but a had issued it'])
+  })
 })

@@ -21,8 +21,14 @@ export class Checker {
   /**
    * Two copies both issue this number, which they were allowed to for this reason. Does it still
    * hold? Undefined: no other one does.
+   * @param devices the copies, or the device that went back
    */
-  whyBothMake: (series: Series, n: number, why: Twice) => Twice | undefined = (_, __, why) => why
+  whyBothMake: (
+    series: Series,
+    n: number,
+    why: Twice,
+    devices: readonly string[],
+  ) => Twice | undefined = (_, __, why) => why
   /** What is known of another ledger at the same address. */
   twoLedgers: Pick<TwoLedgers, 'areThere' | 'isStopped'> = {
     areThere: false,
@@ -47,7 +53,8 @@ export class Checker {
     this.tolerated.set(what, (this.tolerated.get(what) ?? 0) + 1)
   }
 
-  granted(series: Series, device: string, low: number, high: number): void {
+  /** @param ledger which of the ledgers that answer at one address */
+  granted(series: Series, device: string, low: number, high: number, ledger = ''): void {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(high)
@@ -62,15 +69,16 @@ export class Checker {
         )
       else if (numbers.known(n) !== 0) {
         const isForgotten = numbers.mayBeGrantedAgain(n)
+        const cameBack = numbers.owners[n] === 0
         isDropped ||= isForgotten
         if (isForgotten) {
           this.tolerate('granted again by a restored server')
           numbers.grantTwice(n, bit & (this.#apart | numbers.outlived[n]!))
-        } else if (numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
+        } else if (cameBack && numbers.has(n, LIMITS.copied) && !numbers.has(n, LIMITS.retired))
           this.tolerate('granted again after a copy gave them back')
-        else if (numbers.has(n, LIMITS.astray))
+        else if (cameBack && numbers.has(n, LIMITS.astray))
           this.tolerate('granted again after a give-back at another node')
-        else if (this.twoLedgers.areThere) {
+        else if (this.twoLedgers.areThere && !numbers.isOfLedger(n, ledger)) {
           this.tolerate('granted by two ledgers')
           numbers.grantTwice(n, bit & (this.#apart | numbers.outlived[n]!))
         } else
@@ -78,7 +86,7 @@ export class Checker {
             `${series} ${n} was granted to ${device}, but ${this.#describe(numbers, n)}`,
           )
       }
-      numbers.grant(n, bit)
+      numbers.grant(n, bit, ledger)
     }
     // A device that already holds one of them drops the whole answer.
     if (isDropped) this.excuse(series, low, high, 'granted again')
@@ -88,6 +96,7 @@ export class Checker {
    * The server took `low` to `high` back from `device`.
    * @param isLate was this number granted anew before the give-back arrived, to the device itself
    * or to another one, or was the token of its grant replaced?
+   * @param ledger which of the ledgers that answer at one address
    */
   returned(
     series: Series,
@@ -95,12 +104,17 @@ export class Checker {
     low: number,
     high: number,
     isLate: (n: number) => boolean = () => false,
+    ledger = '',
   ): void {
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(high)
     for (let n = low; n <= high; n++) {
-      const isItsOwn = isIn(numbers.holders[n]!, bit) && isIn(numbers.owners[n]!, bit) && !isLate(n)
+      const isHolder = isIn(numbers.holders[n]!, bit)
+      const isItsOwn = isHolder && isIn(numbers.owners[n]!, bit) && !isLate(n)
+      // The other ledger may have granted it to somebody else since.
+      const isOfOneOfTwo =
+        this.twoLedgers.areThere && isHolder && numbers.isOfLedger(n, ledger, bit)
       if (!isItsOwn) {
         if (isIn(numbers.hearing[n]!, bit))
           this.tolerate('given back by a copy before all of its pages had heard of it')
@@ -108,13 +122,13 @@ export class Checker {
           this.tolerate('given back late, after a restore made their token valid again')
         else if (numbers.has(n, LIMITS.astray))
           this.tolerate('given back at another node, before its first answer')
-        else if (this.twoLedgers.areThere) this.tolerate('granted by two ledgers')
+        else if (isOfOneOfTwo) this.tolerate('granted by two ledgers')
         else
           this.complain(
             `${series} ${n} was given back by ${device}, but ${this.#describe(numbers, n)}`,
           )
       }
-      numbers.giveBack(n, isItsOwn ? bit : 0)
+      numbers.giveBack(n, isItsOwn || isOfOneOfTwo ? bit : 0, ledger)
     }
   }
 
@@ -140,19 +154,12 @@ export class Checker {
       this.complain(`${series} ${n} was issued by ${device}, which had heard two ledgers`)
     if (isIn(numbers.hearing[n]!, bit))
       this.tolerate('issued by a copy before all of its pages had heard of it')
-    // Its page without the storage, or of before it was evicted, is as another device: each has
-    // heard one of the two.
-    else if (
-      numbers.allocators[n] &&
-      this.twoLedgers.areThere &&
-      isIn(this.#apart | numbers.outlived[n]!, bit)
-    )
-      this.tolerate('issued by devices of two ledgers')
     else if (!isIn(numbers.holders[n]!, bit))
       this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     else if (numbers.allocators[n]) {
       if (numbers.has(n, LIMITS.copied)) {
-        const why = this.whyBothMake(series, n, this.#reasons[numbers.reasons[n]!]!)
+        const reason = this.#reasons[numbers.reasons[n]!]!
+        const why = this.whyBothMake(series, n, reason, this.#names(numbers.copies[n]!))
         if (why) this.tolerate(why)
         else this.complain(`${series} ${n} was made by ${device}, long after it was made before`)
       } else if (numbers.has(n, LIMITS.astray))
@@ -200,6 +207,7 @@ export class Checker {
     for (let n = low; n <= Math.min(high, numbers.highest); n++) {
       if (numbers.holders[n]! & bits) numbers.holders[n]! |= bits
       if (numbers.owners[n]! & bits) numbers.owners[n]! |= bits
+      numbers.copies[n]! |= bits
       numbers.set(n, LIMITS.copied)
       numbers.reasons[n] = reason
     }
@@ -216,6 +224,7 @@ export class Checker {
     const reason = indexOf(this.#reasons, why)
     for (let n = from; n <= Math.min(to, numbers.highest); n++) {
       numbers.holders[n]! |= this.#bit(device)
+      numbers.copies[n]! |= this.#bit(device)
       numbers.set(n, LIMITS.copied)
       numbers.reasons[n] = reason
     }

@@ -42,6 +42,8 @@ export class Numbers {
   allocators = new Uint16Array(64)
   /** The device that has its grant, as far as the server knows; 0 while the server has it. */
   owners = new Uint16Array(64)
+  /** Devices that may issue it because they are copies, or went back. */
+  copies = new Uint16Array(64)
   /** Copies that have dropped it, while some of their pages may not know yet. */
   hearing = new Uint16Array(64)
   /** The holders and allocators that the server has forgotten by a restore. */
@@ -54,6 +56,8 @@ export class Numbers {
   excuses = new Uint8Array(64)
   /** Why two devices may issue it; an index into the checker's list. */
   reasons = new Uint8Array(64)
+  /** By ledger: the devices that it granted each number to. */
+  readonly #grantees = new Map<string, Uint16Array>()
   #marks = new Uint8Array(64)
   /** The highest number that the server has granted, or was shown. */
   #peak = 0
@@ -71,12 +75,15 @@ export class Numbers {
     this.holders = grown(this.holders, new Uint16Array(length))
     this.allocators = grown(this.allocators, new Uint16Array(length))
     this.owners = grown(this.owners, new Uint16Array(length))
+    this.copies = grown(this.copies, new Uint16Array(length))
     this.hearing = grown(this.hearing, new Uint16Array(length))
     this.strangers = grown(this.strangers, new Uint16Array(length))
     this.outlived = grown(this.outlived, new Uint16Array(length))
     this.twice = grown(this.twice, new Uint16Array(length))
     this.excuses = grown(this.excuses, new Uint8Array(length))
     this.reasons = grown(this.reasons, new Uint8Array(length))
+    for (const [ledger, devices] of this.#grantees)
+      this.#grantees.set(ledger, grown(devices, new Uint16Array(length)))
     this.#marks = grown(this.#marks, new Uint8Array(length))
   }
 
@@ -112,7 +119,15 @@ export class Numbers {
     return n <= this.#floor
   }
 
-  grant(n: number, bit: number): void {
+  /** Has a device it, or had it, by a grant of this ledger? */
+  isOfLedger(n: number, ledger: string, devices = this.known(n)): boolean {
+    return isIn(this.#grantees.get(ledger)?.[n] ?? 0, devices)
+  }
+
+  grant(n: number, bit: number, ledger: string): void {
+    const grantees = this.#grantees.get(ledger) ?? new Uint16Array(this.holders.length)
+    this.#grantees.set(ledger, grantees)
+    grantees[n]! |= bit
     this.#peak = Math.max(this.#peak, n)
     this.holders[n]! |= bit
     this.owners[n] = bit
@@ -133,8 +148,10 @@ export class Numbers {
    * @param bit the device that gave it back. 0: the device had no right to, but the server took it
    * back all the same
    */
-  giveBack(n: number, bit: number): void {
+  giveBack(n: number, bit: number, ledger: string): void {
     this.#letGo(n, bit)
+    const grantees = this.#grantees.get(ledger)
+    if (grantees) grantees[n]! &= ~bit
     this.owners[n] = 0
     // A page of before the eviction holds it, too, and has not given it back.
     if (isIn(this.holders[n]!, bit)) this.strangers[n]! |= bit
@@ -144,6 +161,8 @@ export class Numbers {
 
   issue(n: number, bit: number): void {
     this.#letGo(n, bit)
+    // One of its pages held it. Now none does.
+    this.hearing[n]! &= ~bit
     this.allocators[n]! |= bit
   }
 

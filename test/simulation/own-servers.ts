@@ -93,6 +93,7 @@ export interface Witness {
     lastMax: number,
     low: number,
     high: number,
+    ledger: string,
   ): void
 }
 
@@ -315,10 +316,11 @@ export class OwnServer {
       const ledger = await storage.open()
       ledger.onRestored(() => this.#stage.witness.copyProved(this))
       this.#ledgers.push(ledger)
+      const name = storage === this.storage ? `${this.generation}` : 'beside'
       this.#processes.push({
-        ledger: storage === this.storage ? `${this.generation}` : 'beside',
+        ledger: name,
         handle: createHiloHandler({
-          ledger: this.#watched(ledger),
+          ledger: this.#watched(ledger, name),
           nodeTag: this.#node,
           log: SILENT,
           open: true,
@@ -382,7 +384,7 @@ export class OwnServer {
     return (n) => wasSwapped || wasGrantedSince(n)
   }
 
-  #watched(ledger: Ledger): Ledger {
+  #watched(ledger: Ledger, name = `${this.generation}`): Ledger {
     const seriesOf = (tag: string) => `${tag.toLowerCase()}-${this.#node}`
     return {
       ...ledger,
@@ -407,7 +409,7 @@ export class OwnServer {
             }
             // A claim whose first answer failed behind the ledger is granted when it comes again.
             if (!outcome.isRepeat || (!known && !this.#lost.has(grantId(token))))
-              this.#stage.witness.claimed(id, from, seriesOf(tag), lastMax, low, high)
+              this.#stage.witness.claimed(id, from, seriesOf(tag), lastMax, low, high, name)
           })
           return outcomes
         })
@@ -420,7 +422,7 @@ export class OwnServer {
           const isLate = this.#isLate(token)
           const count = await ledger.giveBack(request)
           if (count > 0)
-            this.#stage.witness.checker.returned(seriesOf(tag), from, last + 1, end, isLate)
+            this.#stage.witness.checker.returned(seriesOf(tag), from, last + 1, end, isLate, name)
           return count
         })
       },

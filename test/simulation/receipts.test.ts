@@ -26,7 +26,8 @@ const linkOf = ({ id }: NumberRow, i: number, before?: NumberRow) =>
 const device = (name: string, numbers: NumberRow[], state = HELD) => {
   const links = numbers.map((row, i) => linkOf(row, i, numbers[i - 1]))
   const record = { key: 'all', value: { state, numbers, links } }
-  return { name, disk: { stores: new Map([['receipts', new Map([['"all"', record]])]]) } }
+  const disk = { stores: new Map([['receipts', new Map([['"all"', record]])]]) }
+  return { name, disk, losses: new Set<string>() }
 }
 
 /** @param ledgers that gave the series, by device. Absent: there is one ledger */
@@ -129,4 +130,18 @@ test('a device that has heard of two ledgers makes no new number', () => {
   expect(said).toEqual([])
   receipts.printed('A-2', { device: 'd1', key: 'sale 2' })
   expect(said).toEqual(['d1 made A-2 of sale 2, and had heard two ledgers'])
+})
+
+test('a number may come twice after its device lost its storage, not if none did', () => {
+  const printed: [string, string, string][] = [
+    ['A-1', 'd1', 'sale 1'],
+    ['A-1', 'd2', 'sale 2'],
+  ]
+  const first = device('d1', [row(1)])
+  const without = device('d2', [], { version: 1, ended: [] })
+  const losing = (...losses: string[]) => ({ ...without, losses: new Set(losses) })
+  expect(complaints([first, losing('storage evicted')], printed)).toEqual([])
+  expect(complaints([first, losing()], printed)).toEqual([
+    'A-1 was made twice, and no device had lost its storage',
+  ])
 })

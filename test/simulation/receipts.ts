@@ -543,7 +543,9 @@ export class Receipts {
     if (isKnownTwice && !this.#isHeard(id, devices))
       checker.complain(`${id} was made for ${[...keys].join(' and ')}, and nobody was told`)
     else if (isKnownTwice) checker.tolerate('a receipt of two copies, one of which was told')
-    else if (isTwice) checker.tolerate('a receipt of a device that lost its storage')
+    else if (isTwice && made.some((each) => each.isLost || hasLostStorage(each, devices)))
+      checker.tolerate('a receipt of a device that lost its storage')
+    else if (isTwice) checker.complain(`${id} was made twice, and no device had lost its storage`)
   }
 
   /** Each number has its record, in the order of making, and each holds the link of the last. */
@@ -580,6 +582,9 @@ export class Receipts {
     })
   }
 }
+
+const hasLostStorage = ({ device }: Made, devices: readonly Device[]): boolean =>
+  devices.some(({ name, losses }) => name === device && losses.has('storage evicted'))
 
 const tokenOf = ({ disk }: Device): string | undefined => storedSeries(disk).state.current?.token
 

@@ -68,12 +68,12 @@ export function witnessOf(simulation: Simulation, node: string): Witness {
       if (profile.nodes.length > 1)
         for (const n of numbers) checker.excuse(series, n, n, 'checked in at another node')
     },
-    claimed: (claim, device, series, lastMax, low, high) => {
+    claimed: (claim, device, series, lastMax, low, high, ledger) => {
       checker.showed(
         series,
         Math.max(lastMax, seenBefore.get(claimKey(claim ?? '', collectionOf(series))) ?? 0),
       )
-      checker.granted(series, device, low, high)
+      checker.granted(series, device, low, high, ledger)
       if (device === SOMEBODY) checker.excuse(series, low, high, 'claimed by somebody')
       if (!claim) return
       claims.answered(claim, series, low, high)

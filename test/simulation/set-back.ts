@@ -28,15 +28,21 @@ function wereHeard(simulation: Simulation, devices: readonly Device[], since: nu
   return devices.every((device) => !device.wasDisturbedSince(since))
 }
 
-/** Why two copies, or a device that went back, may make this number again. */
+/**
+ * Why two copies, or a device that went back, may make this number again.
+ * @param names of these devices
+ */
 export function whyBothMake(
   simulation: Simulation,
   series: Series,
   n: number,
   why: Twice,
+  names: readonly string[],
 ): Twice | undefined {
   if (why === 'made again where more is broken') {
-    const wentBack = simulation.devices.filter(({ setBackAt }) => setBackAt >= 0)
+    const wentBack = simulation.devices.filter(
+      ({ name, setBackAt }) => setBackAt >= 0 && names.includes(name),
+    )
     const since = Math.max(...wentBack.map(({ setBackAt }) => setBackAt))
     return wereHeard(simulation, wentBack, since) ? undefined : why
   }

@@ -116,7 +116,8 @@ export class Simulation {
       this.receipts = new Receipts(this, SERVER_URL, Receipts.haveRanges(seed, this.profile))
     if (ReplacedLedger.happens(seed, this.profile)) this.replacedLedger = new ReplacedLedger(this)
     this.checker.twoLedgers = this.twoLedgers
-    this.checker.whyBothMake = (series, n, why) => whyBothMake(this, series, n, why)
+    this.checker.whyBothMake = (series, n, why, devices) =>
+      whyBothMake(this, series, n, why, devices)
     this.networkActor.realm = serverRealm(this.scheduler, () => this.serverClockError)
     const server = {
       handle: (request: Request) => this.#serve(request),

@@ -51,7 +51,13 @@ function noteLeases(
     const { prefix, from, to } = range
     if (known.has(id)) continue
     device.leased.push({ prefix, from, to, at: scheduler.now })
-    besideCopy.leased({ series: seriesOf(range), from, to, at: scheduler.now })
+    besideCopy.leased({
+      series: seriesOf(range),
+      device: device.name,
+      from,
+      to,
+      at: scheduler.now,
+    })
   }
 }
 
