@@ -27,10 +27,10 @@ export async function end(simulation: Simulation): Promise<void> {
   scheduler.note(simulation.driver, '— everything heals —')
   heal(simulation)
   evictCached(devices)
-  if (simulation.random.chance(0.5)) await settleAll(simulation)
-  else await wait(simulation, 5_000)
+  await wait(simulation, 5_000)
   // One may have been on its way there.
   evictCached(devices)
+  if (simulation.random.chance(0.5)) await settleAll(simulation)
   for (const device of devices) {
     for (const page of [...device.pages]) {
       if (page.kind === 'page') page.run('closes at the end', () => page.leave())
