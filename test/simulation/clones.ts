@@ -55,7 +55,7 @@ function close(device: Device): void {
 
 /** Has it to ask the server whether it is a copy, before it goes on? */
 const asksFirst = ({ allPages }: Device): boolean =>
-  allPages.every(({ isAlive, wasSwitchedOff }) => !isAlive && !wasSwitchedOff)
+  allPages.every(({ isAlive, switchedOffUntil }) => !isAlive && switchedOffUntil < 0)
 
 function copyProfile(simulation: Simulation, original: Device): Device | undefined {
   const { checker, sharedClaims, claims } = simulation

@@ -239,8 +239,8 @@ export class Page {
   readonly warmed = new Map<string, number>()
   /** That its app has taken. */
   readonly batches: Batch[] = []
-  /** Also if it has called `goOnline()` since. */
-  wasSwitchedOff = false
+  /** When the app switched it on again, or it ended. Infinity: it is off. */
+  switchedOffUntil = Number.NEGATIVE_INFINITY
   readonly #scheduler: Scheduler
   readonly #queue = new Queue()
   readonly #options: () => HiloOptions
@@ -273,6 +273,7 @@ export class Page {
   mount(): void {
     this.busyAt = this.#scheduler.awake
     this.closedAt = Number.POSITIVE_INFINITY
+    this.#endSwitchedOff()
     this.isSwitchedOff = false
     this.ids.push(nextPageId(this.actor, this.#scheduler.random))
     // Where there is no document, open instances are counted by the global object, which all actors
@@ -304,12 +305,13 @@ export class Page {
 
   goOffline(): void {
     this.isSwitchedOff = true
-    this.wasSwitchedOff = true
+    this.switchedOffUntil = Number.POSITIVE_INFINITY
     this.device.disturb()
     this.hilo.goOffline()
   }
 
   goOnline(): void {
+    this.#endSwitchedOff()
     this.isSwitchedOff = false
     this.hilo.goOnline()
   }
@@ -430,8 +432,13 @@ export class Page {
     this.device.databases.deafTo.delete(this.actor)
   }
 
+  #endSwitchedOff(): void {
+    this.switchedOffUntil = Math.min(this.switchedOffUntil, this.#scheduler.now)
+  }
+
   #gone(): void {
     this.state = 'gone'
+    this.#endSwitchedOff()
     this.#scheduler.kill(this.actor)
     this.device.pages = this.device.pages.filter((page) => page !== this)
   }

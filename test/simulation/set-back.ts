@@ -85,13 +85,17 @@ export function backUpOrGoBack(
   device.lastStates.clear()
   for (const [series, state] of simulation.storedOn(device)) {
     device.lastStates.set(series, state)
-    judge(simulation, device, state, backup.leased)
+    judge(simulation, device, state, backup)
   }
   askAtOnce(simulation, [device])
 }
 
-/** @param leased how many leases the device had made when the backup was made */
-function judge(simulation: Simulation, device: Device, state: DeviceState, leased: number): void {
+function judge(
+  simulation: Simulation,
+  device: Device,
+  state: DeviceState,
+  { leased, at }: NonNullable<Device['backup']>,
+): void {
   const { servers, checker, claims } = simulation
   const server = servers.get(device.node)
   if (!(server instanceof OwnServer)) return
@@ -100,7 +104,9 @@ function judge(simulation: Simulation, device: Device, state: DeviceState, lease
   const isUnderWay = state.checkIn !== undefined || state.claim !== undefined
   const isKnown = tokens.some((token) => server.isOld(token, isUnderWay))
   // An app that has switched the network off tells nobody, and asks nobody.
-  const mayTell = !device.allPages.some(({ wasSwitchedOff }) => wasSwitchedOff)
+  const mayTell = !device.allPages.some(
+    ({ switchedOffUntil }) => switchedOffUntil >= at - REPORTED_MS,
+  )
   const why = whyAgain(isCalm(simulation), { isKnown, mayTell })
   if (isKnown) simulation.hit('device set back, and the server knows')
   if (!why) return
