@@ -42,7 +42,7 @@ describe.each([
     }
     expect(await started('B')).toBe('1-B')
     await expect(started()).rejects.toThrow(
-      'nodeTag) of this ledger is B, and this server has A. Nothing is granted',
+      'tag) of this ledger is B, and this server has A. Nothing is granted',
     )
     expect(await started('B')).toBe('33-B')
     await run("UPDATE hilo_meta SET value = 'C' WHERE key = 'node-tag'")
@@ -83,7 +83,7 @@ describe.each([
         body: { Message: expect.stringContaining("would make other ids than its ledger's") },
       })
     expect(log.error).toHaveBeenCalledExactlyOnceWith(
-      { reason: expect.stringContaining('nodeTag) of this ledger is A') },
+      { reason: expect.stringContaining('tag) of this ledger is A') },
       'IDS OF ANOTHER LEDGER: NOTHING IS GRANTED.',
     )
     expect((await first.ask(NEXT)).body.Low).toBe(33)
@@ -97,6 +97,6 @@ test('one ledger object has one node tag and one prefix for documents', async ()
   withTag('A')
   const asked = { ledger, serverPrefix: 'North/', host: 'localhost' }
   expect(() => createHiloHandler(asked)).toThrow('is none, and this server has North/')
-  expect(() => withTag('B')).toThrow('nodeTag) of this ledger is A')
+  expect(() => withTag('B')).toThrow('tag) of this ledger is A')
   await ledger.close()
 })

@@ -21,7 +21,7 @@ export class LedgerReplaced extends LedgerUnavailable {
 }
 
 const PARTS_OF_IDS: Readonly<Record<keyof IdParts, string>> = {
-  nodeTag: 'node tag (--node-tag, HILO_NODE_TAG, nodeTag)',
+  nodeTag: 'node tag (--node-tag, HILO_NODE_TAG, nodeTag; of an etcd: its tag)',
   serverPrefix: 'prefix for documents (serverPrefix)',
 }
 

@@ -85,6 +85,9 @@ export async function checkRole(
 
 /** @param ledger made with `ALL_FROM_ROOT` */
 export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Etcd): Ledger {
+  // A root's tag comes with each range. Of an etcd, the settings say it.
+  // guard: H10 a region over etcd makes no ids of another etcd
+  if ('etcd' in root) ledger.useIdParts?.({ nodeTag: root.tag, serverPrefix: undefined })
   const copied = (key: CollectionKey) => dropHeld(ledger, devices, key)
   const source: RootSource | EtcdSource =
     'etcd' in root ? etcdSource(root) : rootSource(root, { ledger, devices, keyOf, copied })

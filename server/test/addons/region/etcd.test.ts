@@ -79,6 +79,20 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, () => {
     expect(grantOf(outcome!).serverTag).toBe('A')
   })
 
+  test('keep their tag: another etcd may have granted the same numbers', async () => {
+    const { urls } = await startEtcd()
+    const dataDir = newFolder()
+    const first = await newRegion(urls, { tag: 'B' }, dataDir)
+    await first.claim()
+    await first.close()
+    const other = await newRegion(urls, {}, dataDir)
+    const refusal = 'tag) of this ledger is B, and this server has A'
+    await expect(other.claim()).rejects.toThrow(refusal)
+    await expect(other.ledger.ping()).rejects.toThrow(refusal)
+    await other.close()
+    await (await newRegion(urls, { tag: 'B' }, dataDir)).claim()
+  })
+
   test('refuse another block size by name, and go on from a floor with it', async () => {
     const { urls } = await startEtcd(1)
     const region = await newRegion(urls)
