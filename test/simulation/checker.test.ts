@@ -252,4 +252,15 @@ describe('where two ledgers answer', () => {
     issued('a', 5)
     expect(checker.violations).toEqual(['orders-A 5 was issued by a, but a had issued it'])
   })
+
+  test('a page whose storage has opened issues nothing of a device that has stopped', () => {
+    checker.twoLedgers = { areThere: true, isStopped: () => true }
+    // Another page of it is in memory, or was.
+    checker.holdsApart('a')
+    granted('a', 1, 32, 'first')
+    checker.issued(SERIES, 'a', 5, () => true)
+    expect(checker.violations).toEqual([])
+    checker.issued(SERIES, 'a', 6, () => false)
+    expect(checker.violations).toEqual(['orders-A 6 was issued by a, which had heard two ledgers'])
+  })
 })
