@@ -1,5 +1,5 @@
 /** The simulation's check of series notices each fault that must not happen. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { SeriesState } from '../../src/addons/consecutive/state.js'
 import type { Link, NumberRow } from '../../src/device/series-store.js'
 import { Receipts } from './receipts.js'
@@ -144,4 +144,80 @@ test('a number may come twice after its device lost its storage, not if none did
   expect(complaints([first, losing()], printed)).toEqual([
     'A-1 was made twice, and no device had lost its storage',
   ])
+})
+
+describe('after a restore', () => {
+  let said: string[]
+  let tolerated: string[]
+  let receipts: Receipts
+  const till = (name: string, numbers: NumberRow[]) => ({ ...device(name, numbers), node: 'A' })
+  const of = (number: number, key: string) =>
+    row(number, { period: 'P0', id: `A-P0-${number}`, key })
+  const lost = till('d1', [of(4, 'd1 4'), of(5, 'd1 5')])
+  const taker = till('d2', [of(4, 'd2 4'), of(5, 'd2 5')])
+  const other = till('d3', [of(5, 'd3 5')])
+  const devices = [lost, taker, other] as never
+  /** Who made number `n` of the period. */
+  const printed = (n: number, ...by: string[]) => {
+    for (const name of by)
+      receipts.printed(`A-P0-${n}`, { device: name, key: `${name} ${n}`, heard: false })
+  }
+  const complained = () => {
+    receipts.account(devices)
+    return said.filter((what) => /was made (twice|for)/.test(what))
+  }
+
+  /** The series goes from d1 to d2, from number 5 on. */
+  function begin({ isUnaware }: { isUnaware: boolean }) {
+    said = []
+    tolerated = []
+    const simulation = {
+      hit() {},
+      devices,
+      wasRestored: true,
+      unawareOfRestore: new Set(isUnaware ? ['A'] : []),
+      twoLedgers: { areThere: false, giverOf: () => undefined },
+      checker: {
+        complain: (what: string) => said.push(what),
+        tolerate: (what: string) => tolerated.push(what),
+      },
+    }
+    receipts = new Receipts(simulation as never, '')
+    const periods = [{ period: 'P0', first: 1, last: 4 }]
+    receipts.handedOver(lost as never, { letter: 'A', device: 'd2', periods } as never)
+  }
+
+  test('a server that does not know of it lets two make what the backup does not have', () => {
+    begin({ isUnaware: true })
+    printed(5, 'd1', 'd2')
+    expect(complained()).toEqual([])
+    expect(tolerated).toEqual(['a receipt of a server that did not know of its restore'])
+  })
+
+  test('a hand-over that it forgot lets two make what comes after it', () => {
+    begin({ isUnaware: false })
+    receipts.forgets([{ letter: 'A', takers: ['d2'] }], devices)
+    printed(5, 'd1', 'd2')
+    expect(complained()).toEqual([])
+    expect(tolerated).toEqual(['a receipt of a hand-over that a restore had forgotten'])
+  })
+
+  test.each([true, false])('nothing else is made twice (a server that knows nothing: %s)', (is) => {
+    const again = () => {
+      begin({ isUnaware: is })
+      if (!is) receipts.forgets([{ letter: 'A', takers: ['d2'] }], devices)
+    }
+    again()
+    // The hand-over says that d1 made it.
+    printed(4, 'd1', 'd2')
+    expect(complained()).toHaveLength(1)
+    again()
+    // Neither of them had got the series.
+    printed(5, 'd1', 'd3')
+    expect(complained()).toHaveLength(1)
+    again()
+    printed(5, 'd1', 'd2')
+    receipts.printed('A-P0-5', { device: 'd2', key: 'one more' })
+    expect(complained()).toHaveLength(1)
+  })
 })
