@@ -527,6 +527,12 @@ export class Receipts {
       // A copy was given nothing. Where there are two ledgers, nobody makes one.
       const ledgers = new Set(areThere ? all.map(({ ledger }) => ledger) : [undefined])
       if (isTwice(all) && ledgers.size > 1) checker.tolerate('issued by devices of two ledgers')
+      const [letter, period = '', number] = id.split('-')
+      for (const { device, isLost } of all) {
+        const last = this.#lasts.get(`${letter} ${device}`)?.get(period) ?? 0
+        if (!isLost && Number(number) <= last)
+          checker.complain(`${device} made ${id}, and got its series from ${last + 1} on`)
+      }
       for (const ledger of ledgers) {
         const made = areThere ? all.filter((each) => each.ledger === ledger) : all
         this.#accountMakers(id, made, devices)
@@ -554,6 +560,9 @@ export class Receipts {
       for (const part of parts) this.#accountMakers(id, part, devices, others)
       return
     }
+    const isOfCopies =
+      this.#handedOver.has(id.split('-')[0]!) || new Set(made.map(originalOf)).size < 2
+    if (!isOfCopies) checker.complain(`${id} was made by devices that are no copies`)
     const keys = this.#keysKnown(id, made, devices)
     const isKnownTwice = keys.size > 1
     if (isTwice(made.filter(({ heard }) => heard)))
@@ -561,7 +570,7 @@ export class Receipts {
     if (isKnownTwice && !this.#isHeard(id, devices))
       checker.complain(`${id} was made for ${[...keys].join(' and ')}, and nobody was told`)
     else if (isKnownTwice) checker.tolerate('a receipt of two copies, one of which was told')
-    else if (isTwice(made) && made.some((each) => each.isLost || hasLostStorage(each, devices)))
+    else if (isTwice(made) && this.#areLost(id, made, devices))
       checker.tolerate('a receipt of a device that lost its storage')
     else if (isTwice(made))
       checker.complain(`${id} was made twice, and no device had lost its storage`)
@@ -592,10 +601,19 @@ export class Receipts {
 
   /** Keys of those that remember it: a device cannot tell what it has lost with its storage. */
   #keysKnown(id: string, made: readonly Made[], devices: readonly Device[]): Set<string> {
-    const remembered = made.filter(
-      ({ device, isLost }) => !isLost && this.#hasSeries(id, device, devices),
-    )
+    const remembered = made.filter((each) => this.#isRemembered(id, each, devices))
     return new Set(remembered.map(({ key }) => key))
+  }
+
+  #isRemembered(id: string, { device, isLost }: Made, devices: readonly Device[]): boolean {
+    return !isLost && this.#hasSeries(id, device, devices)
+  }
+
+  /** Has each that does not remember it lost its storage? */
+  #areLost(id: string, made: readonly Made[], devices: readonly Device[]): boolean {
+    return made
+      .filter((each) => !this.#isRemembered(id, each, devices))
+      .every((each) => each.isLost || hasLostStorage(each, devices))
   }
 
   /** Each number has its record, in the order of making, and each holds the link of the last. */
@@ -632,6 +650,8 @@ export class Receipts {
 }
 
 const isTwice = (made: readonly Made[]): boolean => new Set(made.map(({ key }) => key)).size > 1
+
+const originalOf = ({ device }: Made): string => device.split('-')[0]!
 
 /** Is this a number that the lost device made after the backup, or before it was heard again? */
 function mayRepeat({ letter, lasts }: Repeated, id: string): boolean {
