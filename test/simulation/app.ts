@@ -77,7 +77,8 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     for (const id of ids) {
       const [, prefix, number, node = ''] = ID.exec(id) ?? []
       if (prefix === tag) {
-        checker.issued(`${ofTenant(tag, page.tenant)}-${node}`, device.name, Number(number))
+        const series = `${ofTenant(tag, page.tenant)}-${node}`
+        checker.issued(series, device.name, Number(number), page.isInMemory)
         nodes.add(node)
       } else checker.complain(`${name} got an id of another form: ${id}`)
     }

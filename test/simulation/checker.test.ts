@@ -3,7 +3,7 @@
  * would hide a duplicate.
  */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Checker } from './checker.js'
+import { Checker, type Late } from './checker.js'
 
 const SERIES = 'orders-A'
 let checker: Checker
@@ -137,16 +137,47 @@ describe('a server that was restored', () => {
   })
 })
 
-test('a give-back under a token that was swapped is accepted by a restored server only', () => {
-  const isLate = () => true
-  granted('a', 1, 32)
-  checker.returned(SERIES, 'a', 21, 32, isLate)
-  expect(checker.violations).toHaveLength(12)
-  granted('b', 40, 50)
-  checker.forget('A', checker.knownAt('A'))
-  checker.returned(SERIES, 'b', 45, 50, isLate)
-  issued('b', 45)
-  expect(checker.violations).toHaveLength(12)
+describe('a give-back under a token that was swapped', () => {
+  const late = (why: Late) => () => why
+
+  test('is accepted by a restored server that has forgotten it', () => {
+    granted('a', 40, 50)
+    checker.forget('A', checker.knownAt('A'))
+    checker.returned(SERIES, 'a', 45, 50, late('as a restore forgot'))
+    issued('a', 45)
+    expect(checker.violations).toEqual([])
+  })
+
+  test('is accepted by no server that knows it', () => {
+    granted('a', 1, 32)
+    checker.returned(SERIES, 'a', 21, 32, late('as the ledger knows'))
+    expect(checker.violations).toHaveLength(12)
+    checker.forget('A', checker.knownAt('A'))
+    checker.returned(SERIES, 'a', 11, 20, late('as the ledger knows'))
+    expect(checker.violations).toHaveLength(22)
+  })
+})
+
+describe('after a restore', () => {
+  test('nobody gives back what was issued', () => {
+    granted('a', 1, 32)
+    issued('a', 32)
+    checker.forget('A', checker.knownAt('A'))
+    checker.returned(SERIES, 'a', 32, 32)
+    expect(checker.violations).toEqual(['orders-A 32 was given back by a, but a had issued it'])
+  })
+
+  test('a give-back that it undid may come again, until the number is granted', () => {
+    granted('a', 1, 32)
+    const backup = checker.knownAt('A')
+    checker.returned(SERIES, 'a', 31, 32)
+    checker.forget('A', backup)
+    checker.returned(SERIES, 'a', 31, 32)
+    expect(checker.violations).toEqual([])
+    granted('b', 31, 32)
+    checker.returned(SERIES, 'a', 31, 31)
+    expect(checker.violations).toEqual(['orders-A 31 was given back by a, but b holds it'])
+  })
 })
 
 describe('of two copies', () => {
@@ -206,7 +237,7 @@ describe('where two ledgers answer', () => {
   test('each grants again what came back to it', () => {
     granted('a', 1, 32, 'first')
     granted('b', 1, 32, 'second')
-    checker.returned(SERIES, 'a', 5, 32, () => true, 'first')
+    checker.returned(SERIES, 'a', 5, 32, () => 'as the ledger knows', 'first')
     granted('c', 5, 32, 'first')
     expect(checker.violations).toEqual([])
     granted('d', 5, 5, 'second')
@@ -220,5 +251,16 @@ describe('where two ledgers answer', () => {
     expect(checker.violations).toEqual([])
     issued('a', 5)
     expect(checker.violations).toEqual(['orders-A 5 was issued by a, but a had issued it'])
+  })
+
+  test('a page whose storage has opened issues nothing of a device that has stopped', () => {
+    checker.twoLedgers = { areThere: true, isStopped: () => true }
+    // Another page of it is in memory, or was.
+    checker.holdsApart('a')
+    granted('a', 1, 32, 'first')
+    checker.issued(SERIES, 'a', 5, () => true)
+    expect(checker.violations).toEqual([])
+    checker.issued(SERIES, 'a', 6, () => false)
+    expect(checker.violations).toEqual(['orders-A 6 was issued by a, which had heard two ledgers'])
   })
 })

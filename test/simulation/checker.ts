@@ -13,6 +13,9 @@ export type Series = string
 /** What a node's database knows at one moment, by series. */
 export type Known = ReadonlyMap<Series, Snapshot>
 
+/** Does the ledger know that a give-back comes too late, or did it know it before a restore? */
+export type Late = 'as the ledger knows' | 'as a restore forgot'
+
 export class Checker {
   readonly violations: string[] = []
   /** How often each excuse was needed. */
@@ -94,7 +97,7 @@ export class Checker {
 
   /**
    * The server took `low` to `high` back from `device`.
-   * @param isLate was this number granted anew before the give-back arrived, to the device itself
+   * @param lateness was this number granted anew before the give-back arrived, to the device itself
    * or to another one, or was the token of its grant replaced?
    * @param ledger which of the ledgers that answer at one address
    */
@@ -103,7 +106,7 @@ export class Checker {
     device: string,
     low: number,
     high: number,
-    isLate: (n: number) => boolean = () => false,
+    lateness: (n: number) => Late | undefined = () => undefined,
     ledger = '',
   ): void {
     const numbers = this.#numbers(series)
@@ -111,14 +114,16 @@ export class Checker {
     numbers.reach(high)
     for (let n = low; n <= high; n++) {
       const isHolder = isIn(numbers.holders[n]!, bit)
-      const isItsOwn = isHolder && isIn(numbers.owners[n]!, bit) && !isLate(n)
+      const late = lateness(n)
+      const isItsOwn = isHolder && isIn(numbers.owners[n]!, bit) && !late
+      const isForgotten = late ? late === 'as a restore forgot' : numbers.has(n, LIMITS.undone)
       // The other ledger may have granted it to somebody else since.
       const isOfOneOfTwo =
         this.twoLedgers.areThere && isHolder && numbers.isOfLedger(n, ledger, bit)
       if (!isItsOwn) {
         if (isIn(numbers.hearing[n]!, bit))
           this.tolerate('given back by a copy before all of its pages had heard of it')
-        else if (numbers.has(n, LIMITS.rolledBack))
+        else if (isForgotten)
           this.tolerate('given back late, after a restore made their token valid again')
         else if (numbers.has(n, LIMITS.astray))
           this.tolerate('given back at another node, before its first answer')
@@ -143,15 +148,16 @@ export class Checker {
     }
   }
 
-  issued(series: Series, device: string, n: number): void {
+  /** @param isInMemory does the page that issued it wait for its storage to open? */
+  issued(series: Series, device: string, n: number, isInMemory = () => false): void {
     this.issuedCount++
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(n)
-    if (this.twoLedgers.isStopped(device, series) && isIn(this.#apart, bit))
-      this.tolerate('issued from memory by a device that has stopped')
-    else if (this.twoLedgers.isStopped(device, series))
-      this.complain(`${series} ${n} was issued by ${device}, which had heard two ledgers`)
+    if (this.twoLedgers.isStopped(device, series)) {
+      if (isInMemory()) this.tolerate('issued from memory by a device that has stopped')
+      else this.complain(`${series} ${n} was issued by ${device}, which had heard two ledgers`)
+    }
     if (isIn(numbers.hearing[n]!, bit))
       this.tolerate('issued by a copy before all of its pages had heard of it')
     else if (!isIn(numbers.holders[n]!, bit))

@@ -164,7 +164,7 @@ export function foundOut(
     // These numbers may have come back, and the answer that grants them anew may be under way.
     const isComing =
       server instanceof OwnServer && range.token
-        ? server.wasGrantedSince(range.token, device.name)
+        ? server.wasGrantedSince(range.token, (_, { devices }) => devices.includes(device.name))
         : () => false
     const numbers = Array.from({ length: size(range) }, (_, i) => range.from + i)
     return checker.dropped(

@@ -294,6 +294,9 @@ export class Page {
     return this.ids.some((own) => id.startsWith(own))
   }
 
+  /** Has its storage not opened yet? */
+  readonly isInMemory = (): boolean => this.hilo.status().storage === 'memory'
+
   get isAlive(): boolean {
     return this.state === 'visible' || this.state === 'hidden'
   }

@@ -181,14 +181,15 @@ async function useAllUp(
 /** A page has issued these ids. */
 export function record(
   { scheduler, checker }: Simulation,
-  { actor, tenant, device }: Page,
+  { actor, tenant, device, isInMemory }: Page,
   tag: string,
   ids: readonly string[],
 ): void {
   scheduler.note(actor, `issues ${ids[0]} … ${ids.at(-1)}`)
   for (const id of ids) {
     const [, , number, node = ''] = ID.exec(id) ?? []
-    checker.issued(`${ofTenant(tag, tenant)}-${node}`, device.name, Number(number))
+    const series = `${ofTenant(tag, tenant)}-${node}`
+    checker.issued(series, device.name, Number(number), isInMemory)
   }
 }
 

@@ -16,12 +16,12 @@ export const LIMITS = {
    * somebody else.
    */
   forgotten: 8,
-  /**
-   * A restore made its grant token valid again, so a late give-back under that token counts.
-   */
+  /** It was granted before the server was restored. */
   rolledBack: 16,
   /** A node took it back, but another node had granted it. */
   astray: 32,
+  /** A restore undid its give-back, which counts when it comes again. */
+  undone: 64,
 } as const
 
 export interface Snapshot {
@@ -133,7 +133,7 @@ export class Numbers {
     this.owners[n] = bit
     this.excuses[n] = 0
     this.#marks[n]! |= LIMITS.granted
-    this.#marks[n]! &= ~LIMITS.forgotten
+    this.#marks[n]! &= ~(LIMITS.forgotten | LIMITS.undone)
   }
 
   /**
@@ -186,7 +186,8 @@ export class Numbers {
       const mayIssue = this.allocators[n]! | this.hearing[n]! | this.twice[n]!
       const forgottenBefore = this.strangers[n]! & mayIssue
       this.strangers[n] = forgottenBefore | (this.known(n) & ~heldThen)
-      this.#marks[n]! &= ~LIMITS.forgotten
+      this.#marks[n]! &= ~(LIMITS.forgotten | LIMITS.undone)
+      if ((heldThen & ~this.owners[n]!) !== 0) this.set(n, LIMITS.undone)
       if (heldThen === 0 && this.strangers[n] !== 0) this.set(n, LIMITS.forgotten)
       this.set(n, LIMITS.rolledBack)
       this.owners[n] = heldThen

@@ -10,7 +10,7 @@ import {
   type ShownGrant,
 } from '../../server/src/index.js'
 import type { Series, StatedPeriod } from '../../server/src/ledger/ledger.js'
-import type { Checker } from './checker.js'
+import type { Checker, Late } from './checker.js'
 import { claimKey } from './claims.js'
 import { SimulatedRequest } from './http.js'
 import type { Copy, LedgerStorage } from './ledger-storage.js'
@@ -133,8 +133,10 @@ export class OwnServer {
   #lost = new Set<string>()
   /** What an operator has dropped, or wanted to: `orders-A`. */
   readonly #dropped = new Set<string>()
-  /** By the copy: the ids of the grants that it has. */
-  readonly #inCopies = new Map<Copy, Set<string>>()
+  /** The same, as the ledger knows it. */
+  #known = new Map<string, number>()
+  /** By the copy: the grants that it has, and what it knows of them. */
+  readonly #inCopies = new Map<Copy, Map<string, number>>()
 
   private constructor(node: string, storage: LedgerStorage) {
     this.#node = node
@@ -153,6 +155,7 @@ export class OwnServer {
     this.storage.forget()
     this.#grants.clear()
     this.#rotations.clear()
+    this.#known.clear()
     this.#lost.clear()
     this.#dropped.clear()
     this.#inCopies.clear()
@@ -189,7 +192,7 @@ export class OwnServer {
   backUp(): Copy {
     const copy = this.storage.backUp()
     const ids = [...this.#grants.keys()].filter((id) => !this.#lost.has(id))
-    this.#inCopies.set(copy, new Set(ids))
+    this.#inCopies.set(copy, new Map(ids.map((id) => [id, this.#known.get(id) ?? 0])))
     return copy
   }
 
@@ -212,6 +215,7 @@ export class OwnServer {
     await prepare(ledger)
     await ledger.close()
     const known = this.#inCopies.get(copy)!
+    this.#known = new Map(known)
     this.#lost = new Set([...this.#grants.keys()].filter((id) => !known.has(id)))
     await this.start()
   }
@@ -350,17 +354,18 @@ export class OwnServer {
 
   /**
    * Was a number of this token's grant granted once more, after it came back?
-   * @param to the device that it was granted to; without it, any device counts
+   * @param counts does this grant count? Without it, each does
    */
-  wasGrantedSince(token: string, to?: string): (n: number) => boolean {
+  wasGrantedSince(
+    token: string,
+    counts: (id: string, grant: GrantedRange) => boolean = () => true,
+  ): (n: number) => boolean {
     const all = [...this.#grants]
     const at = all.findIndex(([id]) => id === grantId(token))
     const since = all
       .slice(at + 1)
-      .flatMap(([, grant]) =>
-        grant.series === all[at]?.[1].series && (to === undefined || grant.devices.includes(to))
-          ? grant
-          : [],
+      .flatMap(([id, grant]) =>
+        grant.series === all[at]?.[1].series && counts(id, grant) ? grant : [],
       )
     return (n) => since.some(({ low, high }) => low <= n && n <= high)
   }
@@ -378,10 +383,17 @@ export class OwnServer {
    * Before a give-back under this token arrived: had the token been replaced, or the number been
    * granted once more?
    */
-  #isLate(token: string): (n: number) => boolean {
-    const wasSwapped = rotationOf(token) < (this.#rotations.get(grantId(token)) ?? 0)
-    const wasGrantedSince = this.wasGrantedSince(token)
-    return (n) => wasSwapped || wasGrantedSince(n)
+  #lateness(token: string): (n: number) => Late | undefined {
+    const wasSwapped = (rotations: ReadonlyMap<string, number>) =>
+      rotationOf(token) < (rotations.get(grantId(token)) ?? 0)
+    const isKnown = wasSwapped(this.#known)
+    const isForgotten = wasSwapped(this.#rotations)
+    const wasGranted = this.wasGrantedSince(token, (id) => !this.#lost.has(id))
+    const wasEverGranted = this.wasGrantedSince(token)
+    return (n) => {
+      if (isKnown || wasGranted(n)) return 'as the ledger knows'
+      return isForgotten || wasEverGranted(n) ? 'as a restore forgot' : undefined
+    }
   }
 
   #watched(ledger: Ledger, name = `${this.generation}`): Ledger {
@@ -419,10 +431,10 @@ export class OwnServer {
         return this.#shaky(async () => {
           const { collection: tag, last, end, token = '' } = request
           // A check-in may replace the token while this is under way.
-          const isLate = this.#isLate(token)
+          const lateness = this.#lateness(token)
           const count = await ledger.giveBack(request)
           if (count > 0)
-            this.#stage.witness.checker.returned(seriesOf(tag), from, last + 1, end, isLate, name)
+            this.#stage.witness.checker.returned(seriesOf(tag), from, last + 1, end, lateness, name)
           return count
         })
       },
@@ -467,8 +479,9 @@ export class OwnServer {
   }
 
   #replaced(token: string, rotation: number): void {
-    const before = this.#rotations.get(grantId(token)) ?? 0
-    this.#rotations.set(grantId(token), Math.max(before, rotation))
+    const id = grantId(token)
+    for (const rotations of [this.#rotations, this.#known])
+      rotations.set(id, Math.max(rotations.get(id) ?? 0, rotation))
   }
 
   async #shaky<T>(step: () => Promise<T>): Promise<T> {

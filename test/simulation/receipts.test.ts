@@ -1,5 +1,5 @@
 /** The simulation's check of series notices each fault that must not happen. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { SeriesState } from '../../src/addons/consecutive/state.js'
 import type { Link, NumberRow } from '../../src/device/series-store.js'
 import { Receipts } from './receipts.js'
@@ -83,16 +83,16 @@ test('a number of which the server heard is made once, whatever a copy says', ()
 test('one of two copies has to tell which numbers both may have made', () => {
   const printed: [string, string, string][] = [
     ['A-1', 'd1', 'sale 1'],
-    ['A-1', 'd2', 'sale 2'],
+    ['A-1', 'd1-copy2', 'sale 2'],
   ]
   const first = device('d1', [row(1)])
   const second = row(1, { key: 'sale 2' })
-  expect(complaints([first, device('d2', [second])], printed)).toEqual([
+  expect(complaints([first, device('d1-copy2', [second])], printed)).toEqual([
     'A-1 was made for sale 1 and sale 2, and nobody was told',
   ])
   const reason = { kind: 'copied', heard: 1, doubtful: { from: 1, to: 1 } } as const
   const ended: SeriesState = { version: 1, ended: [{ letter: 'A', token: 't', reason }] }
-  expect(complaints([first, device('d2', [second], ended)], printed)).toEqual([])
+  expect(complaints([first, device('d1-copy2', [second], ended)], printed)).toEqual([])
 })
 
 test('a number that its own device made after it had closed the period is a complaint', () => {
@@ -108,13 +108,13 @@ test('a number that its own device made after it had closed the period is a comp
 })
 
 test('two ledgers excuse only who has heard one of them, and is of another one', () => {
-  const devices = [device('d1', [row(1)]), device('d2', [row(1, { key: 'sale 2' })])]
+  const devices = [device('d1', [row(1)]), device('d1-copy2', [row(1, { key: 'sale 2' })])]
   const printed: [string, string, string][] = [
     ['A-1', 'd1', 'sale 1'],
-    ['A-1', 'd2', 'sale 2'],
+    ['A-1', 'd1-copy2', 'sale 2'],
   ]
-  expect(complaints(devices, printed, { d1: 'first', d2: 'second' })).toEqual([])
-  expect(complaints(devices, printed, { d1: 'first', d2: 'first' })).toHaveLength(1)
+  expect(complaints(devices, printed, { d1: 'first', 'd1-copy2': 'second' })).toEqual([])
+  expect(complaints(devices, printed, { d1: 'first', 'd1-copy2': 'first' })).toHaveLength(1)
 })
 
 test('a device that has heard of two ledgers makes no new number', () => {
@@ -135,13 +135,117 @@ test('a device that has heard of two ledgers makes no new number', () => {
 test('a number may come twice after its device lost its storage, not if none did', () => {
   const printed: [string, string, string][] = [
     ['A-1', 'd1', 'sale 1'],
-    ['A-1', 'd2', 'sale 2'],
+    ['A-1', 'd1-copy2', 'sale 2'],
   ]
   const first = device('d1', [row(1)])
-  const without = device('d2', [], { version: 1, ended: [] })
+  const without = device('d1-copy2', [], { version: 1, ended: [] })
   const losing = (...losses: string[]) => ({ ...without, losses: new Set(losses) })
   expect(complaints([first, losing('storage evicted')], printed)).toEqual([])
   expect(complaints([first, losing()], printed)).toEqual([
     'A-1 was made twice, and no device had lost its storage',
   ])
+})
+
+test('two devices that are no copies make no number of one series', () => {
+  const reason = { kind: 'copied', heard: 0, doubtful: { from: 1, to: 1 } } as const
+  const ended: SeriesState = { version: 1, ended: [{ letter: 'A', token: 't', reason }] }
+  const devices = [device('d1', [row(1)]), device('d2', [row(1, { key: 'sale 2' })], ended)]
+  const printed: [string, string, string][] = [
+    ['A-1', 'd1', 'sale 1'],
+    ['A-1', 'd2', 'sale 2'],
+  ]
+  expect(complaints(devices, printed)).toEqual(['A-1 was made by devices that are no copies'])
+})
+
+test('a device that has kept its storage is not excused because another one lost its own', () => {
+  const ended: SeriesState = { version: 1, ended: [] }
+  const without = (name: string) => device(name, [], ended)
+  const devices = [
+    { ...device('d1', [row(1)]), losses: new Set(['storage evicted']) },
+    without('d1-copy2'),
+  ]
+  const printed: [string, string, string][] = [
+    ['A-1', 'd1', 'sale 1'],
+    ['A-1', 'd1-copy2', 'sale 2'],
+  ]
+  expect(complaints(devices, printed)).toEqual([
+    'A-1 was made twice, and no device had lost its storage',
+  ])
+})
+
+describe('after a restore', () => {
+  let said: string[]
+  let tolerated: string[]
+  let receipts: Receipts
+  const till = (name: string, numbers: NumberRow[]) => ({ ...device(name, numbers), node: 'A' })
+  const of = (number: number, key: string) =>
+    row(number, { period: 'P0', id: `A-P0-${number}`, key })
+  const lost = till('d1', [of(4, 'd1 4'), of(5, 'd1 5')])
+  const taker = till('d2', [of(4, 'd2 4'), of(5, 'd2 5')])
+  const other = till('d3', [of(5, 'd3 5')])
+  const devices = [lost, taker, other] as never
+  /** Who made number `n` of the period. */
+  const printed = (n: number, ...by: string[]) => {
+    for (const name of by)
+      receipts.printed(`A-P0-${n}`, { device: name, key: `${name} ${n}`, heard: false })
+  }
+  const complained = () => {
+    receipts.account(devices)
+    return said.filter((what) => /was made (twice|for)/.test(what))
+  }
+
+  /** The series goes from d1 to d2, from number 5 on. */
+  function begin({ isUnaware }: { isUnaware: boolean }) {
+    said = []
+    tolerated = []
+    const simulation = {
+      hit() {},
+      devices,
+      wasRestored: true,
+      unawareOfRestore: new Set(isUnaware ? ['A'] : []),
+      twoLedgers: { areThere: false, giverOf: () => undefined },
+      checker: {
+        complain: (what: string) => said.push(what),
+        tolerate: (what: string) => tolerated.push(what),
+      },
+    }
+    receipts = new Receipts(simulation as never, '')
+    const periods = [{ period: 'P0', first: 1, last: 4 }]
+    receipts.handedOver(lost as never, { letter: 'A', device: 'd2', periods } as never)
+  }
+
+  test('a server that does not know of it lets two make what the backup does not have', () => {
+    begin({ isUnaware: true })
+    printed(5, 'd1', 'd2')
+    expect(complained()).toEqual([])
+    expect(tolerated).toEqual(['a receipt of a server that did not know of its restore'])
+  })
+
+  test('a hand-over that it forgot lets two make what comes after it', () => {
+    begin({ isUnaware: false })
+    receipts.forgets([{ letter: 'A', takers: ['d2'] }], devices)
+    printed(5, 'd1', 'd2')
+    expect(complained()).toEqual([])
+    expect(tolerated).toEqual(['a receipt of a hand-over that a restore had forgotten'])
+  })
+
+  test.each([true, false])('nothing else is made twice (a server that knows nothing: %s)', (is) => {
+    const again = () => {
+      begin({ isUnaware: is })
+      if (!is) receipts.forgets([{ letter: 'A', takers: ['d2'] }], devices)
+    }
+    again()
+    // The hand-over says that d1 made it.
+    printed(4, 'd1', 'd2')
+    expect(complained()).toHaveLength(1)
+    expect(said).toContain('d2 made A-P0-4, and got its series from 5 on')
+    again()
+    // Neither of them had got the series.
+    printed(5, 'd1', 'd3')
+    expect(complained()).toHaveLength(1)
+    again()
+    printed(5, 'd1', 'd2')
+    receipts.printed('A-P0-5', { device: 'd2', key: 'one more' })
+    expect(complained()).toHaveLength(1)
+  })
 })

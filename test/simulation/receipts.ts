@@ -70,6 +70,16 @@ interface Made {
   isLate?: boolean | undefined
 }
 
+/** A restore lets two devices make the same numbers of this series. */
+interface Repeated {
+  letter: string
+  /** Of each period: up to here, only the lost device made any. */
+  lasts: ReadonlyMap<string, number>
+  /** Who got the series after the backup. */
+  takers: Set<string>
+  isForgotten: boolean
+}
+
 export class Receipts {
   readonly #simulation: Simulation
   readonly #url: string
@@ -83,8 +93,10 @@ export class Receipts {
   readonly #handedOver = new Set<string>()
   /** By letter: the last place of which the server had heard before it was restored. */
   readonly #heardBefore = new Map<string, number>()
-  /** Letters of those that a server handed over which did not know that it was restored. */
-  readonly #handedOverUnaware = new Set<string>()
+  /** What two devices may make because of a restore: it forgot a hand-over, or what it is of. */
+  readonly #repeated: Repeated[] = []
+  /** What a device that gets a series handed over makes no more. */
+  readonly #lasts = new Map<string, Repeated['lasts']>()
   /**
    * By letter of a series whose hand-over a restore has forgotten: the device that had got it, and
    * the token that it had then.
@@ -190,7 +202,7 @@ export class Receipts {
       async () => {
         const series =
           !this.#forgotten.has(letter) && (await server.handOver(database, letter, name, known))
-        if (series) this.#wasHandedOver(lost, series)
+        if (series) this.handedOver(lost, series)
         if (then) then(other)
         else if (!lost.isOnline) comeOnline(lost)
       },
@@ -241,11 +253,16 @@ export class Receipts {
   }
 
   /** The server has forgotten that these series went to these devices. */
-  forgets(series: readonly { letter: string; taker: string }[], devices: readonly Device[]): void {
-    for (const { letter, taker } of series) {
-      const device = devices.find(({ name }) => name === taker)
+  forgets(
+    series: readonly { letter: string; takers: string[] }[],
+    devices: readonly Device[],
+  ): void {
+    for (const { letter, takers } of series) {
+      const device = devices.find(({ name }) => name === takers.at(-1))
       // A hand-over of which the server heard by a token has no name.
       if (!device) continue
+      const lasts = this.#lasts.get(`${letter} ${takers[0]}`) ?? new Map()
+      this.#repeated.push({ letter, lasts, takers: new Set(takers), isForgotten: true })
       this.#simulation.hit('a hand-over forgotten')
       this.#forgotten.set(letter, { device, token: tokenOf(device) })
     }
@@ -325,11 +342,17 @@ export class Receipts {
     }
   }
 
-  #wasHandedOver(lost: Device, series: ListedSeries): void {
-    const { letter, device: name } = series
+  /** A person has handed this series of a lost device over. */
+  handedOver(lost: Device, series: ListedSeries): void {
+    const { letter, device: name, periods } = series
     this.#promise(lost, series)
     this.#handedOver.add(letter)
-    if (this.#simulation.unawareOfRestore.has(lost.node)) this.#handedOverUnaware.add(letter)
+    const lasts = new Map(periods.map(({ period, last }) => [period, last]))
+    this.#lasts.set(`${letter} ${name}`, lasts)
+    for (const { takers } of this.#repeated.filter((each) => each.letter === letter))
+      takers.add(name)
+    if (this.#simulation.unawareOfRestore.has(lost.node))
+      this.#repeated.push({ letter, lasts, takers: new Set([name]), isForgotten: false })
     this.#sellers.add(name)
     this.#simulation.hit('series handed over')
     for (const [id, made] of this.#made)
@@ -503,8 +526,13 @@ export class Receipts {
     for (const [id, all] of this.#made) {
       // A copy was given nothing. Where there are two ledgers, nobody makes one.
       const ledgers = new Set(areThere ? all.map(({ ledger }) => ledger) : [undefined])
-      const isTwice = new Set(all.map(({ key }) => key)).size > 1
-      if (isTwice && ledgers.size > 1) checker.tolerate('issued by devices of two ledgers')
+      if (isTwice(all) && ledgers.size > 1) checker.tolerate('issued by devices of two ledgers')
+      const [letter, period = '', number] = id.split('-')
+      for (const { device, isLost } of all) {
+        const last = this.#lasts.get(`${letter} ${device}`)?.get(period) ?? 0
+        if (!isLost && Number(number) <= last)
+          checker.complain(`${device} made ${id}, and got its series from ${last + 1} on`)
+      }
       for (const ledger of ledgers) {
         const made = areThere ? all.filter((each) => each.ledger === ledger) : all
         this.#accountMakers(id, made, devices)
@@ -512,40 +540,80 @@ export class Receipts {
     }
   }
 
-  /** @param made by devices that have their series of one ledger */
-  #accountMakers(id: string, made: readonly Made[], devices: readonly Device[]): void {
+  /**
+   * @param made by devices that have their series of one ledger
+   * @param restores after which one of them may have made it, and one that had the series before
+   */
+  #accountMakers(
+    id: string,
+    made: readonly Made[],
+    devices: readonly Device[],
+    restores: readonly Repeated[] = this.#repeated.filter((each) => mayRepeat(each, id)),
+  ): void {
     const { checker } = this.#simulation
-    const isTwice = new Set(made.map(({ key }) => key)).size > 1
-    if (isTwice && this.#handedOverUnaware.has(id.split('-')[0]!)) {
-      checker.tolerate('a receipt of a server that did not know of its restore')
+    const [restore, ...others] = restores
+    if (restore) {
+      const isTaker = ({ device }: Made) => restore.takers.has(device)
+      const parts = [made.filter((each) => !isTaker(each)), made.filter(isTaker)]
+      const isOfBoth = parts.every(({ length }) => length > 0)
+      if (isOfBoth && isTwice(made)) this.#accountRepeated(id, made, devices, restore)
+      for (const part of parts) this.#accountMakers(id, part, devices, others)
       return
     }
-    // A device cannot tell what it has lost with its storage.
-    const remembered = made.filter(
-      ({ device, isLost }) => !isLost && this.#hasSeries(id, device, devices),
-    )
-    const keys = new Set(remembered.map(({ key }) => key))
+    const isOfCopies =
+      this.#handedOver.has(id.split('-')[0]!) || new Set(made.map(originalOf)).size < 2
+    if (!isOfCopies) checker.complain(`${id} was made by devices that are no copies`)
+    const keys = this.#keysKnown(id, made, devices)
     const isKnownTwice = keys.size > 1
-    if (isTwice && this.#forgotten.has(id.split('-')[0]!)) {
-      const heard = made.filter((each) => each.heard)
-      const isKnownAgain = this.#isKnownAgain(id.split('-')[0]!)
-      const isHeardOfBoth = new Set(heard.map(({ key }) => key)).size > 1
-      if (isHeardOfBoth && heard.some(({ isLate }) => isLate))
-        checker.complain(`${id} was made twice, and the server had heard who goes on`)
-      // While the device that goes on is silent, nobody can know.
-      else if (isKnownTwice && isKnownAgain && !this.#isHeard(id, devices))
-        checker.complain(`${id} was made twice after a restore, and nobody was told`)
-      else checker.tolerate('a receipt of a hand-over that a restore had forgotten')
-      return
-    }
-    if (new Set(made.flatMap(({ heard, key }) => (heard ? key : []))).size > 1)
+    if (isTwice(made.filter(({ heard }) => heard)))
       checker.complain(`${id} was made twice although the server had heard of both`)
     if (isKnownTwice && !this.#isHeard(id, devices))
       checker.complain(`${id} was made for ${[...keys].join(' and ')}, and nobody was told`)
     else if (isKnownTwice) checker.tolerate('a receipt of two copies, one of which was told')
-    else if (isTwice && made.some((each) => each.isLost || hasLostStorage(each, devices)))
+    else if (isTwice(made) && this.#areLost(id, made, devices))
       checker.tolerate('a receipt of a device that lost its storage')
-    else if (isTwice) checker.complain(`${id} was made twice, and no device had lost its storage`)
+    else if (isTwice(made))
+      checker.complain(`${id} was made twice, and no device had lost its storage`)
+  }
+
+  /** Two devices made this number, because a restore had forgotten who goes on, or where. */
+  #accountRepeated(
+    id: string,
+    made: readonly Made[],
+    devices: readonly Device[],
+    { letter, isForgotten }: Repeated,
+  ): void {
+    const { checker } = this.#simulation
+    if (!isForgotten) {
+      checker.tolerate('a receipt of a server that did not know of its restore')
+      return
+    }
+    const heard = made.filter((each) => each.heard)
+    const isKnownTwice = this.#keysKnown(id, made, devices).size > 1
+    const isTold = this.#isHeard(id, devices) || hasEnded(letter, devices)
+    if (isTwice(heard) && heard.some(({ isLate }) => isLate))
+      checker.complain(`${id} was made twice, and the server had heard who goes on`)
+    // While the device that goes on is silent, nobody can know.
+    else if (isKnownTwice && this.#isKnownAgain(letter) && !isTold)
+      checker.complain(`${id} was made twice after a restore, and nobody was told`)
+    else checker.tolerate('a receipt of a hand-over that a restore had forgotten')
+  }
+
+  /** Keys of those that remember it: a device cannot tell what it has lost with its storage. */
+  #keysKnown(id: string, made: readonly Made[], devices: readonly Device[]): Set<string> {
+    const remembered = made.filter((each) => this.#isRemembered(id, each, devices))
+    return new Set(remembered.map(({ key }) => key))
+  }
+
+  #isRemembered(id: string, { device, isLost }: Made, devices: readonly Device[]): boolean {
+    return !isLost && this.#hasSeries(id, device, devices)
+  }
+
+  /** Has each that does not remember it lost its storage? */
+  #areLost(id: string, made: readonly Made[], devices: readonly Device[]): boolean {
+    return made
+      .filter((each) => !this.#isRemembered(id, each, devices))
+      .every((each) => each.isLost || hasLostStorage(each, devices))
   }
 
   /** Each number has its record, in the order of making, and each holds the link of the last. */
@@ -574,14 +642,30 @@ export class Receipts {
       const place = numbers.find((row) => row.id === id)?.place
       return state.ended.some(({ letter: ended, reason }) => {
         const doubtful = doubtfulIn(reason)
-        // Its reason says that the documents of both are to be compared.
-        if (ended === letter && reason.kind === 'closed' && this.#forgotten.has(letter)) return true
         if (ended !== letter || !doubtful) return false
         return place !== undefined && doubtful.from <= place && place <= doubtful.to
       })
     })
   }
 }
+
+const isTwice = (made: readonly Made[]): boolean => new Set(made.map(({ key }) => key)).size > 1
+
+const originalOf = ({ device }: Made): string => device.split('-')[0]!
+
+/** Is this a number that the lost device made after the backup, or before it was heard again? */
+function mayRepeat({ letter, lasts }: Repeated, id: string): boolean {
+  const [ofLetter, period = '', number] = id.split('-')
+  return ofLetter === letter && Number(number) > (lasts.get(period) ?? 0)
+}
+
+/** Was a device told that the server has closed the series, so that documents are compared? */
+const hasEnded = (letter: string, devices: readonly Device[]): boolean =>
+  devices.some(({ disk }) =>
+    storedSeries(disk).state.ended.some(
+      (ended) => ended.letter === letter && ended.reason.kind === 'closed',
+    ),
+  )
 
 const hasLostStorage = ({ device }: Made, devices: readonly Device[]): boolean =>
   devices.some(({ name, losses }) => name === device && losses.has('storage evicted'))

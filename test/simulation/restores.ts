@@ -75,15 +75,17 @@ function mayForget(
   return before.length === given.length
 }
 
-/** Series that other devices have got since, and who got them last. */
+/** Series that other devices have got since, and which. What nobody had got then is void, too. */
 function takenSince(
   before: readonly GivenSeries[],
   given: readonly GivenSeries[],
-): { letter: string; taker: string }[] {
-  const known = new Map(before.map(({ letter, takers }) => [letter, takers.length]))
+): { letter: string; takers: string[] }[] {
+  const known = new Map(
+    before.map(({ letter, takers }) => [letter, takers.findLastIndex((each) => each !== null) + 1]),
+  )
   return given.flatMap(({ letter, takers }) => {
-    const taker = takers.slice(known.get(letter)).findLast((each) => each !== null)
-    return taker ? [{ letter, taker }] : []
+    const since = takers.slice(known.get(letter)).filter((each) => each !== null)
+    return since.length > 0 ? [{ letter, takers: since }] : []
   })
 }
 
