@@ -49,6 +49,12 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it('a ledger that is served under the tag of another one grants nothing', async () => {
+    const [outcome] = await tell([900169], { words: ['forgotten-tag'] })
+    expect(outcome!.hits.get('a server forgot its tag')).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
   it(
     'no number is issued twice or outside a grant, or lost without a cause',
     async () => {

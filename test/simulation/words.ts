@@ -17,6 +17,7 @@ import {
 } from './device-edges.js'
 import { drop } from './drop.js'
 import { forgottenHandOver } from './forgotten-hand-over.js'
+import { forgottenTag } from './forgotten-tag.js'
 import { fullLocalStorage } from './full-local-storage.js'
 import { hook } from './hook-counter.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
@@ -50,6 +51,7 @@ const WORDS = {
   'dead-connection': deadConnection,
   drop,
   'forgotten-hand-over': forgottenHandOver,
+  'forgotten-tag': forgottenTag,
   'full-local-storage': fullLocalStorage,
   hook,
   'late-storage': lateStorage,
