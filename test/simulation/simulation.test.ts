@@ -55,6 +55,12 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it('a device makes ids of one node only in a form that leaves the node out', async () => {
+    const [outcome] = await tell([910676], { words: ['id-forms'] })
+    expect(outcome!.hits.get('an id without its node was refused')).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
   it(
     'no number is issued twice or outside a grant, or lost without a cause',
     async () => {

@@ -16,6 +16,7 @@ import type { Disk } from './disk.js'
 import { end } from './ending.js'
 import type { Lost } from './excuses.js'
 import { Gateway } from './gateway.js'
+import { IdForms } from './id-forms.js'
 import type { Copy } from './ledger-storage.js'
 import { move } from './moves.js'
 import { Network, type Reply, type Request, SERVER_URL } from './network.js'
@@ -93,6 +94,7 @@ export class Simulation {
   readonly copiesOnline = new CopiesOnline()
   readonly besideCopy = new BesideCopy()
   readonly twoLedgers = new TwoLedgers(this)
+  readonly idForms = new IdForms(this)
   readonly words: Words
   /** Is there an app that makes receipts? */
   readonly receipts: Receipts | undefined
@@ -217,10 +219,12 @@ export class Simulation {
 
   options(tenant: Tenant): HiloOptions {
     const { collections, reserve, authority } = this.profile
+    const { current } = this.idForms
     return {
       ...(isOfTheApp(authority) ? { source: SOURCES[authority](tenant) } : { url: SERVER_URL }),
       database: this.database,
       reserve,
+      ...(current && { formatId: current }),
       collections: Object.fromEntries(collections.map((tag) => [tag, {}])),
     }
   }

@@ -20,6 +20,7 @@ import { forgottenHandOver } from './forgotten-hand-over.js'
 import { forgottenTag } from './forgotten-tag.js'
 import { fullLocalStorage } from './full-local-storage.js'
 import { hook } from './hook-counter.js'
+import { idForms } from './id-forms.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
 import { oneWay } from './one-way.js'
 import type { Profile } from './profile.js'
@@ -54,6 +55,7 @@ const WORDS = {
   'forgotten-tag': forgottenTag,
   'full-local-storage': fullLocalStorage,
   hook,
+  'id-forms': idForms,
   'late-storage': lateStorage,
   'ledger-anew': ledgerAnew,
   'one-way': oneWay,
