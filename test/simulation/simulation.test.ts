@@ -61,6 +61,12 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it('a device whose buckets fail for a while uses all that it has stored', async () => {
+    const [outcome] = await tell([920003], { words: ['two-homes'] })
+    expect(outcome!.hits.get('databases were not listed')).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
   it(
     'no number is issued twice or outside a grant, or lost without a cause',
     async () => {

@@ -12,7 +12,7 @@ import { Claims } from './claims.js'
 import { CLOSED_MS } from './closed.js'
 import { CopiesOnline } from './copies-online.js'
 import { Device, type Page } from './device.js'
-import type { Disk } from './disk.js'
+import { type Disk, HOMES, storeIn } from './disk.js'
 import { end } from './ending.js'
 import type { Lost } from './excuses.js'
 import { Gateway } from './gateway.js'
@@ -196,6 +196,8 @@ export class Simulation {
     device.restoresSession = disk !== undefined
     device.node = this.random.pick(this.profile.nodes)
     if (this.profile.counts === 'a root' && this.devices.length % 2 > 0) device.node = SECOND
+    const isNew = traits.engine === 'chromium' && this.devices.length % 2 === 0
+    device.hasBuckets = this.profile.hasBuckets && isNew
     device.databases.committed = (writes) => look(this, device, writes)
     device.databases.failed = () => {
       this.hit('transaction failed')
@@ -236,10 +238,14 @@ export class Simulation {
 
   /** The same, each with its key. */
   storedOn({ disk }: Device): [key: string, state: DeviceState][] {
-    return [...(disk.stores.get('collections')?.values() ?? [])].map(({ key, value }) => [
-      JSON.stringify(key),
-      labelled(key, value as DeviceState),
-    ])
+    return HOMES.flatMap((home) =>
+      [...(disk.stores.get(storeIn(home, 'collections'))?.values() ?? [])].map(
+        ({ key, value }): [string, DeviceState] => [
+          JSON.stringify(key),
+          labelled(key, value as DeviceState),
+        ],
+      ),
+    )
   }
 
   excuse(range: Range, why: Lost): void {

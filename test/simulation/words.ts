@@ -31,6 +31,7 @@ import { renewSecret } from './renew-secret.js'
 import { cache } from './shared-cache.js'
 import type { Simulation } from './simulation.js'
 import { sleep } from './sleep.js'
+import { twoHomes } from './two-homes.js'
 
 export interface Word {
   /** In which worlds may it happen? */
@@ -65,6 +66,7 @@ const WORDS = {
   replica,
   row,
   sleep,
+  'two-homes': twoHomes,
   'two-options': twoOptions,
   'worker-lost-offline': workerLostOffline,
 } satisfies Record<string, Word>
