@@ -660,6 +660,11 @@ export const GUARDS: Guard[] = [
     'store/home',
     'return open(bucket, true)',
   ),
+  guard(
+    'H35 buckets that cannot be listed for once may have this database',
+    'store/home',
+    'const names = await buckets()!.keys().catch((): string[] => [])',
+  ),
   guard('H35 a bucket that fails once is no reason for a second home', 'store/home'),
   guard('H35 what two grants hold is not taken over', 'device/unite'),
   guard('H35 a page keeps what it was leased in memory', 'device/unite', 'leases: stored.leases'),

@@ -66,7 +66,7 @@ export function askAtOnce(simulation: Simulation, devices = simulation.devices):
 }
 
 export function callApp(simulation: Simulation, page: Page, which?: Action): void {
-  const { random, scheduler, profile, checker } = simulation
+  const { random, scheduler, profile, checker, idForms } = simulation
   const tag = random.pick(profile.collections)
   const { device, name } = page
   const nodes = page.nodes.get(tag) ?? new Set()
@@ -75,8 +75,9 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
   function issued(ids: readonly string[]): void {
     scheduler.note(page.actor, `issues ${ids.length > 1 ? `${ids[0]} … ${ids.at(-1)}` : ids[0]}`)
     for (const id of ids) {
-      const [, prefix, number, node = ''] = ID.exec(id) ?? []
+      const [, prefix, number, said] = ID.exec(id) ?? []
       if (prefix === tag) {
+        const node = said ?? idForms.nodeOf(page, tag, Number(number))
         const series = `${ofTenant(tag, page.tenant)}-${node}`
         checker.issued(series, device.name, Number(number), page.isInMemory)
         nodes.add(node)
@@ -121,6 +122,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
           (code === 'other-ledger' && simulation.twoLedgers.areThere) ||
           // Only its own timeout ends a call for it, or a call that needs the server itself.
           (code === 'no-hilo-server' && (error.cause !== undefined || count === 0)) ||
+          idForms.isRefused(error) ||
           (what === 'nextNumber' && code === 'invalid-argument' && profile.nodes.length > 1) ||
           (code === 'invalid-response' &&
             (profile.hasRestore ||
@@ -161,7 +163,8 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
       try {
         while (batch.left > down) ids.push(batch.next())
       } catch (error) {
-        checker.complain(`${name}: a batch has ${batch.left} left, and fails: ${error}`)
+        if (!idForms.isRefused(error as HiloError))
+          checker.complain(`${name}: a batch has ${batch.left} left, and fails: ${error}`)
       }
       if (ids.length > 0) issued(ids)
     }
@@ -243,7 +246,8 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
           while (ids.length < count) ids.push(page.hilo.nextIdSync(tag))
         } catch (error) {
           const { code } = error as HiloError
-          if (code !== 'not-leased' && code !== 'closed')
+          const isExpected = code === 'not-leased' || code === 'closed'
+          if (!isExpected && !idForms.isRefused(error as HiloError))
             checker.complain(`${name}: nextIdSync failed: ${(error as Error).stack}`)
         }
         if (ids.length > 0) issued(ids)

@@ -10,7 +10,10 @@ export function nodeOf(simulation: Simulation, page: Page, tag: string, number: 
   const leases = simulation.statesOf(device).flatMap((state) => state.leases)
   const held = leases.find(
     ({ id, range: { prefix, from, to } }) =>
-      page.isNamed(id) && prefix === `${ofTenant(tag, tenant)}/` && from <= number && number <= to,
+      page.isNamed(id) &&
+      prefix.toLowerCase() === `${ofTenant(tag, tenant)}/` &&
+      from <= number &&
+      number <= to,
   )
   const { authority, nodes: all } = simulation.profile
   const only = all.length === 1 ? all[0] : undefined

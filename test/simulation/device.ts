@@ -88,6 +88,8 @@ export class Device {
   /** When it last got an answer from a server that takes numbers back. */
   reachedAt = Number.NEGATIVE_INFINITY
   isOnline = true
+  /** Has its browser storage buckets? */
+  hasBuckets = false
   /** How often it lost or found the network. */
   journeys = 0
   /** Workers that asked in vain, for a release, whether the server is there. */
@@ -121,6 +123,7 @@ export class Device {
       broadcasts: new BroadcastHost(scheduler),
       network,
       ...traits,
+      hasBuckets: () => this.hasBuckets,
       isOnline: () => this.isOnline,
       offline: ({ url, sender }) => {
         if (url.searchParams.get('end') === '0') this.unanswered.add(sender)
@@ -150,6 +153,7 @@ export class Device {
     return (
       this.#disturbedUntil >= at ||
       this.storageFaults.open !== 'works' ||
+      this.storageFaults.bucket !== 'works' ||
       this.losses.has('kept in memory') ||
       this.pages.some(({ isSwitchedOff }) => isSwitchedOff)
     )

@@ -12,6 +12,15 @@ import type { Random } from './random.js'
  */
 export type Stores = Map<string, Map<string, { key: unknown; value: unknown }>>
 
+/** Where a database can be: in the default storage, or in this package's storage bucket. */
+export const HOMES = ['default', 'bucket'] as const
+export type Home = (typeof HOMES)[number]
+
+/** The name on the disk of a store of the database in this home. */
+export const storeIn = (home: Home, name: string): string =>
+  home === 'default' ? name : `${IN_BUCKET}${name}`
+const IN_BUCKET = 'bucket '
+
 /** `value` undefined: the record is deleted. */
 export interface Write {
   store: string
@@ -19,18 +28,21 @@ export interface Write {
   value: unknown
 }
 
+const NO_DATABASE = { default: 0, bucket: 0 }
 /** How long a browser may wait before it writes `localStorage` to disk. */
 const LOCAL_STORAGE_DELAY_MS = 5_000
 
 export class Disk {
-  /** 0: the database does not exist. */
-  version = 0
+  /** Of the database in each home. 0: it does not exist there. */
+  versions: Readonly<Record<Home, number>> = NO_DATABASE
+  /** Was the bucket made? */
+  hasBucket = false
   stores: Stores = new Map()
   readonly localStorage: LocalStorage
   /** Of the tab that wrote last: it comes back if the browser restores its session. */
   session: LocalStorage
   readonly #now: () => number
-  #durable: { version: number; stores: Stores } = { version: 0, stores: new Map() }
+  #durable = { versions: this.versions, stores: this.stores }
   #hasRelaxed = false
 
   constructor(now: () => number) {
@@ -51,7 +63,7 @@ export class Disk {
 
   /** Everything written so far reaches the disk. */
   flush(): void {
-    this.#durable = { version: this.version, stores: copy(this.stores) }
+    this.#durable = { versions: this.versions, stores: copy(this.stores) }
     this.#hasRelaxed = false
   }
 
@@ -59,7 +71,7 @@ export class Disk {
   cutPower(random: Random): boolean {
     const isLost = this.#hasRelaxed
     this.killBrowser(random)
-    this.version = this.#durable.version
+    this.versions = this.#durable.versions
     this.stores = copy(this.#durable.stores)
     this.#hasRelaxed = false
     return isLost
@@ -74,13 +86,28 @@ export class Disk {
 
   /** The browser throws this site's databases away. */
   evict(): void {
-    this.version = 0
+    this.versions = NO_DATABASE
+    this.hasBucket = false
     this.stores = new Map()
     this.flush()
   }
 
+  /** It throws the bucket away, and not the default storage. */
+  evictBucket(): void {
+    this.versions = { ...this.versions, bucket: 0 }
+    this.hasBucket = false
+    for (const name of this.stores.keys()) if (name.startsWith(IN_BUCKET)) this.stores.delete(name)
+    this.flush()
+  }
+
+  /** In which homes is there something in this store? */
+  homes(store: string): Home[] {
+    return HOMES.filter((home) => (this.stores.get(storeIn(home, store))?.size ?? 0) > 0)
+  }
+
   copyOf(other: Disk): void {
-    this.version = other.version
+    this.versions = other.versions
+    this.hasBucket = other.hasBucket
     this.stores = copy(other.stores)
     this.localStorage.copyOf(other.localStorage)
     this.session = new LocalStorage(this.#now)

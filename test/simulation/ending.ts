@@ -14,6 +14,7 @@ import { isAtRest } from './moves.js'
 import { isOfTheApp } from './profile.js'
 import { type Simulation, seriesOf } from './simulation.js'
 import { ofTenant } from './tenants.js'
+import { lookForSecondHomes } from './two-homes.js'
 
 /** Longer than any message takes. */
 const ALL_ARRIVED_MS = 500_000
@@ -51,6 +52,7 @@ export async function end(simulation: Simulation): Promise<void> {
       checker.complain(`${name} does without a storage that works`)
   await serveEverybody(simulation, pages)
   lookForSurplus(simulation)
+  lookForSecondHomes(simulation)
   if (profile.ending === 'account') await giveAllBack(simulation, pages)
   else await useAllUp(simulation, devices, pages)
   account(simulation)

@@ -155,6 +155,10 @@ export const LOST = allowed({
     WHY,
     'The device refuses a grant that overlaps what it holds',
   ],
+  'its id was refused': [
+    'docs/formats.md',
+    'or if it throws, the call rejects with `invalid-argument`, and the number is a gap',
+  ],
   // Copies and devices that go back.
   'copied or set back': [
     'docs/reference.md',

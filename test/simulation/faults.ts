@@ -197,20 +197,25 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
 
   eviction(simulation, device) {
     simulation.hit('storage evicted')
-    for (const state of simulation.statesOf(device)) {
-      for (const range of [
-        ...state.ranges,
-        ...[...state.leases, ...state.offers].map((each) => each.range),
-      ])
-        simulation.excuse(range, 'storage evicted')
-      for (const { range } of [...state.leases, ...state.offers])
-        simulation.checker.outlived(seriesOf(range), device.name, range.from, range.to)
-    }
-    device.mayLose('storage evicted')
-    device.databases.dropAll()
-    device.disk.evict()
-    simulation.copiesOnline.evicted(device.name)
+    evict(simulation, device, () => device.disk.evict())
   },
+}
+
+/** The browser throws storage of the device away. */
+export function evict(simulation: Simulation, device: Device, throwAway: () => void): void {
+  for (const state of simulation.statesOf(device)) {
+    for (const range of [
+      ...state.ranges,
+      ...[...state.leases, ...state.offers].map((each) => each.range),
+    ])
+      simulation.excuse(range, 'storage evicted')
+    for (const { range } of [...state.leases, ...state.offers])
+      simulation.checker.outlived(seriesOf(range), device.name, range.from, range.to)
+  }
+  device.mayLose('storage evicted')
+  device.databases.dropAll()
+  throwAway()
+  simulation.copiesOnline.evicted(device.name)
 }
 
 /** The browser ends the worker at any time, without a word to it. */

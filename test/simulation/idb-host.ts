@@ -2,7 +2,7 @@
  * The browser process that runs one device's IndexedDB: it outlives pages, and decides which
  * transaction runs when.
  */
-import type { Disk, Write } from './disk.js'
+import type { Disk, Home, Write } from './disk.js'
 import type { Actor, Scheduler } from './scheduler.js'
 
 /** What can go wrong with a device's IndexedDB. */
@@ -11,11 +11,21 @@ export interface StorageFaults {
   open: 'works' | 'fails' | 'hangs'
   /** Probability that a transaction fails when it commits. */
   commitFails: number
+  /** The bucket does not open. */
+  bucket: 'works' | 'fails'
+  /** Nobody can say which buckets and databases there are. */
+  lists: 'work' | 'fail'
   /** Until then nothing that is asked is answered: the disk stands still. */
   standsUntil: number
 }
 
-export const STORAGE_WORKS: StorageFaults = { open: 'works', commitFails: 0, standsUntil: 0 }
+export const STORAGE_WORKS: StorageFaults = {
+  open: 'works',
+  commitFails: 0,
+  bucket: 'works',
+  lists: 'work',
+  standsUntil: 0,
+}
 
 /** What other transactions need to know of one, to wait for it. */
 export interface Waiting {
@@ -28,6 +38,7 @@ export interface Waiting {
 
 export interface Connection {
   readonly actor: Actor
+  readonly home: Home
   lose(): void
   /** Each transaction fails from now on, and no event says so. */
   die(): void
@@ -38,6 +49,8 @@ export class DatabaseHost {
   readonly scheduler: Scheduler
   readonly actor: Actor
   readonly faults: StorageFaults
+  /** Of the device's database, once one was made. */
+  name = ''
   readonly connections = new Set<Connection>()
   /**
    * Writes of these pages never arrive: some engines drop what a page writes while it closes.
@@ -80,6 +93,18 @@ export class DatabaseHost {
 
   killConnections(): void {
     for (const connection of this.connections) connection.die()
+  }
+
+  /** @param make undefined: it fails */
+  answer<T>(actor: Actor, what: string, make: () => T | undefined): Promise<T> {
+    const failure = new DOMException('The simulated storage does not answer.', 'UnknownError')
+    return new Promise((resolve, reject) => {
+      this.scheduler.post(actor, this.delay() + 1, what, () => {
+        const made = make()
+        if (made === undefined) reject(failure)
+        else resolve(made)
+      })
+    })
   }
 
   delay(): number {

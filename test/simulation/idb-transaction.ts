@@ -4,7 +4,7 @@
  * it goes on without the page. In a frozen page it keeps the others waiting.
  */
 import { copyData } from './copy-data.js'
-import type { Write } from './disk.js'
+import { type Home, storeIn, type Write } from './disk.js'
 import type { DatabaseHost, Waiting } from './idb-host.js'
 import { compareKeys, SimKeyRange } from './idb-keys.js'
 import { type Actor, Queue } from './scheduler.js'
@@ -24,6 +24,7 @@ export class SimTransaction extends SimTarget implements Waiting {
   readonly #host: DatabaseHost
   readonly #mode: string
   readonly #isStrict: boolean
+  readonly #home: Home
   readonly #isLost: boolean
   readonly #writes: Write[] = []
   readonly #asked: { request: SimRequest; work: () => unknown }[] = []
@@ -38,6 +39,7 @@ export class SimTransaction extends SimTarget implements Waiting {
     stores: readonly string[],
     mode: string,
     isStrict: boolean,
+    home: Home = 'default',
   ) {
     super()
     this.#host = host
@@ -45,13 +47,14 @@ export class SimTransaction extends SimTarget implements Waiting {
     this.objectStoreNames = stores
     this.#mode = mode
     this.#isStrict = isStrict
+    this.#home = home
     this.#isLost = host.deafTo.has(owner)
     host.add(this)
   }
 
   objectStore(name: string): SimObjectStore {
     this.#requireLive()
-    return new SimObjectStore(this, name)
+    return new SimObjectStore(this, storeIn(this.#home, name))
   }
 
   commit(): void {
@@ -71,7 +74,11 @@ export class SimTransaction extends SimTarget implements Waiting {
 
   blocks(later: SimTransaction): boolean {
     const isShared = this.objectStoreNames.some((name) => later.objectStoreNames.includes(name))
-    return isShared && (this.#mode !== 'readonly' || later.#mode !== 'readonly')
+    return (
+      this.#home === later.#home &&
+      isShared &&
+      (this.#mode !== 'readonly' || later.#mode !== 'readonly')
+    )
   }
 
   start(): void {

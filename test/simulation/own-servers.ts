@@ -27,7 +27,6 @@ export interface ServerFaults {
 /** Has a copy of a device's storage, and a client of his own. */
 export const SOMEBODY = 'somebody'
 
-const PROCESSES = 2
 const SOUND: ServerFaults = { killed: 0, unavailable: 0 }
 
 /** Drops what servers log: they log faults, and the faults are simulated. */
@@ -115,6 +114,8 @@ export class OwnServer {
   faults: ServerFaults = { ...SOUND }
   readonly #node: string
   readonly storage: LedgerStorage
+  /** Of each process: the node tag that it is started with. */
+  tags: readonly string[]
   /** Another ledger that answers at the same address, if there is one. */
   beside: LedgerStorage | undefined
   /** How often a ledger was begun anew in the place of the first. */
@@ -140,6 +141,7 @@ export class OwnServer {
 
   private constructor(node: string, storage: LedgerStorage) {
     this.#node = node
+    this.tags = [node, node]
     this.storage = storage
   }
 
@@ -314,23 +316,22 @@ export class OwnServer {
   /** @throws Error when there is no ledger */
   async start(): Promise<void> {
     const storages = [this.storage, this.beside ?? []].flat()
-    for (const storage of storages.flatMap(
-      (each) => Array(PROCESSES).fill(each) as typeof storages,
-    )) {
-      const ledger = await storage.open()
-      ledger.onRestored(() => this.#stage.witness.copyProved(this))
-      this.#ledgers.push(ledger)
-      const name = storage === this.storage ? `${this.generation}` : 'beside'
-      this.#processes.push({
-        ledger: name,
-        handle: createHiloHandler({
-          ledger: this.#watched(ledger, name),
-          nodeTag: this.#node,
-          log: SILENT,
-          open: true,
-        }),
-      })
-    }
+    for (const storage of storages)
+      for (const nodeTag of this.tags) {
+        const ledger = await storage.open()
+        ledger.onRestored(() => this.#stage.witness.copyProved(this))
+        this.#ledgers.push(ledger)
+        const name = storage === this.storage ? `${this.generation}` : 'beside'
+        this.#processes.push({
+          ledger: name,
+          handle: createHiloHandler({
+            ledger: this.#watched(ledger, name, nodeTag),
+            nodeTag,
+            log: SILENT,
+            open: true,
+          }),
+        })
+      }
   }
 
   async stop(): Promise<void> {
@@ -396,8 +397,8 @@ export class OwnServer {
     }
   }
 
-  #watched(ledger: Ledger, name = `${this.generation}`): Ledger {
-    const seriesOf = (tag: string) => `${tag.toLowerCase()}-${this.#node}`
+  #watched(ledger: Ledger, name = `${this.generation}`, nodeTag = this.#node): Ledger {
+    const seriesOf = (tag: string) => `${tag.toLowerCase()}-${nodeTag}`
     return {
       ...ledger,
       // A refusal of one give-back may be answered while another one of that request is under way.

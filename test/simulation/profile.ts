@@ -59,6 +59,8 @@ export interface Profile {
   /** The tenants of the app. Each has a counter of its own, and each page belongs to one. */
   tenants: readonly Tenant[]
   ending: 'account' | 'drain'
+  /** Some of its browsers have storage buckets, or learn them. */
+  hasBuckets: boolean
 }
 
 export function chooseProfile(random: Random): Profile {
@@ -88,6 +90,7 @@ export function chooseProfile(random: Random): Profile {
     goesBack: false,
     closesPeriods: false,
     forgetsHandOvers: false,
+    hasBuckets: false,
   }
   const { hasClones, hasRestore } = profile
   const mayGoBack = authority === 'own' && nodes.length === 1 && !hasClones && !hasRestore

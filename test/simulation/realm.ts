@@ -3,6 +3,7 @@
  * with those of the actor whose event is being run. Other code gets the real globals. So does an
  * actor for a name that is not listed here.
  */
+import { createBuckets } from './buckets.js'
 import { SimulatedHeaders, SimulatedRequest, SimulatedResponse } from './http.js'
 import type { DatabaseHost } from './idb-host.js'
 import { SimKeyRange } from './idb-keys.js'
@@ -38,6 +39,7 @@ export interface Surroundings {
   hasBroadcasts: boolean
   forbidsBroadcasts?: boolean
   hasIndexedDb: boolean
+  hasBuckets(): boolean
   engine: 'chromium' | 'firefox' | 'webkit'
   isOnline(): boolean
   /** A request that was made while it had no network. */
@@ -102,6 +104,7 @@ export function workerRealm(
 ): Realm {
   const { random } = scheduler
   const born = scheduler.now
+  const buckets = createBuckets(around.databases, actor)
   const timers = new Map<number, () => void>()
   let lastTimer = 0
   const randomBytes: Uint8Array[] = []
@@ -144,6 +147,9 @@ export function workerRealm(
       navigator: {
         get onLine() {
           return around.isOnline()
+        },
+        get storageBuckets() {
+          return around.hasBuckets() ? buckets : undefined
         },
         ...(around.hasLocks && { locks: around.locks.forActor(actor) }),
       },

@@ -49,6 +49,24 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it('a ledger that is served under the tag of another one grants nothing', async () => {
+    const [outcome] = await tell([900169], { words: ['forgotten-tag'] })
+    expect(outcome!.hits.get('a server forgot its tag')).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
+  it('a device makes ids of one node only in a form that leaves the node out', async () => {
+    const [outcome] = await tell([910676], { words: ['id-forms'] })
+    expect(outcome!.hits.get('an id without its node was refused')).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
+  it('a device whose buckets fail for a while uses all that it has stored', async () => {
+    const [outcome] = await tell([920003], { words: ['two-homes'] })
+    expect(outcome!.hits.get('databases were not listed')).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
   it(
     'no number is issued twice or outside a grant, or lost without a cause',
     async () => {

@@ -12,10 +12,11 @@ import { Claims } from './claims.js'
 import { CLOSED_MS } from './closed.js'
 import { CopiesOnline } from './copies-online.js'
 import { Device, type Page } from './device.js'
-import type { Disk } from './disk.js'
+import { type Disk, HOMES, storeIn } from './disk.js'
 import { end } from './ending.js'
 import type { Lost } from './excuses.js'
 import { Gateway } from './gateway.js'
+import { IdForms } from './id-forms.js'
 import type { Copy } from './ledger-storage.js'
 import { move } from './moves.js'
 import { Network, type Reply, type Request, SERVER_URL } from './network.js'
@@ -93,6 +94,7 @@ export class Simulation {
   readonly copiesOnline = new CopiesOnline()
   readonly besideCopy = new BesideCopy()
   readonly twoLedgers = new TwoLedgers(this)
+  readonly idForms = new IdForms(this)
   readonly words: Words
   /** Is there an app that makes receipts? */
   readonly receipts: Receipts | undefined
@@ -194,6 +196,8 @@ export class Simulation {
     device.restoresSession = disk !== undefined
     device.node = this.random.pick(this.profile.nodes)
     if (this.profile.counts === 'a root' && this.devices.length % 2 > 0) device.node = SECOND
+    const isNew = traits.engine === 'chromium' && this.devices.length % 2 === 0
+    device.hasBuckets = this.profile.hasBuckets && isNew
     device.databases.committed = (writes) => look(this, device, writes)
     device.databases.failed = () => {
       this.hit('transaction failed')
@@ -217,10 +221,12 @@ export class Simulation {
 
   options(tenant: Tenant): HiloOptions {
     const { collections, reserve, authority } = this.profile
+    const { current } = this.idForms
     return {
       ...(isOfTheApp(authority) ? { source: SOURCES[authority](tenant) } : { url: SERVER_URL }),
       database: this.database,
       reserve,
+      ...(current && { formatId: current }),
       collections: Object.fromEntries(collections.map((tag) => [tag, {}])),
     }
   }
@@ -232,10 +238,14 @@ export class Simulation {
 
   /** The same, each with its key. */
   storedOn({ disk }: Device): [key: string, state: DeviceState][] {
-    return [...(disk.stores.get('collections')?.values() ?? [])].map(({ key, value }) => [
-      JSON.stringify(key),
-      labelled(key, value as DeviceState),
-    ])
+    return HOMES.flatMap((home) =>
+      [...(disk.stores.get(storeIn(home, 'collections'))?.values() ?? [])].map(
+        ({ key, value }): [string, DeviceState] => [
+          JSON.stringify(key),
+          labelled(key, value as DeviceState),
+        ],
+      ),
+    )
   }
 
   excuse(range: Range, why: Lost): void {

@@ -5,15 +5,18 @@ import { readState } from '../../src/device/stored.js'
 import { claimKey } from './claims.js'
 import { foundOut } from './clones.js'
 import type { Device } from './device.js'
-import type { Write } from './disk.js'
+import { HOMES, storeIn, type Write } from './disk.js'
 import { type Simulation, seriesOf } from './simulation.js'
 import { labelled } from './tenants.js'
+
+/** The stores of their states. */
+const COLLECTIONS = HOMES.map((home) => storeIn(home, 'collections'))
 
 export function look(simulation: Simulation, device: Device, writes: readonly Write[]): void {
   const { unrest, checker, copiesOnline, seenBefore, scheduler } = simulation
   unrest.saw(device.name, 'transactions')
   for (const { store, key, value } of writes) {
-    if (store !== 'collections' || value === undefined) continue
+    if (!COLLECTIONS.includes(store) || value === undefined) continue
     const read = readState(value)
     if ('refused' in read)
       checker.complain(`${device.name} stored a state that cannot be used: ${read.refused}`)

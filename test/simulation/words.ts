@@ -17,8 +17,10 @@ import {
 } from './device-edges.js'
 import { drop } from './drop.js'
 import { forgottenHandOver } from './forgotten-hand-over.js'
+import { forgottenTag } from './forgotten-tag.js'
 import { fullLocalStorage } from './full-local-storage.js'
 import { hook } from './hook-counter.js'
+import { idForms } from './id-forms.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
 import { oneWay } from './one-way.js'
 import type { Profile } from './profile.js'
@@ -29,6 +31,7 @@ import { renewSecret } from './renew-secret.js'
 import { cache } from './shared-cache.js'
 import type { Simulation } from './simulation.js'
 import { sleep } from './sleep.js'
+import { twoHomes } from './two-homes.js'
 
 export interface Word {
   /** In which worlds may it happen? */
@@ -50,8 +53,10 @@ const WORDS = {
   'dead-connection': deadConnection,
   drop,
   'forgotten-hand-over': forgottenHandOver,
+  'forgotten-tag': forgottenTag,
   'full-local-storage': fullLocalStorage,
   hook,
+  'id-forms': idForms,
   'late-storage': lateStorage,
   'ledger-anew': ledgerAnew,
   'one-way': oneWay,
@@ -61,6 +66,7 @@ const WORDS = {
   replica,
   row,
   sleep,
+  'two-homes': twoHomes,
   'two-options': twoOptions,
   'worker-lost-offline': workerLostOffline,
 } satisfies Record<string, Word>

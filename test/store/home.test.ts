@@ -12,6 +12,7 @@ import '../support/idb.js'
 const KEY: StoreKey = ['https://api.example.com', 'Shop', 'orders/']
 const NAME = 'homes'
 const unknown = new DOMException('Unknown error', 'UnknownError')
+const denied = new DOMException('Denied', 'SecurityError')
 
 let buckets: FakeBuckets
 let defaultHome: IDBFactory
@@ -109,7 +110,7 @@ describe('where the engine has buckets', () => {
   })
 
   test('where no bucket can be made, the device is in the default storage, for good', async () => {
-    buckets.failure = new DOMException('Denied', 'SecurityError')
+    buckets.failure = denied
     expect(await visit('first')).toBeUndefined()
     buckets.failure = undefined
     expect(await visit('second')).toBe('first')
@@ -119,10 +120,20 @@ describe('where the engine has buckets', () => {
   })
 
   test('where their list is refused, too, the device is in the default storage', async () => {
-    buckets.failure = unknown
-    buckets.keys.mockRejectedValue(unknown)
+    buckets.failure = denied
+    buckets.keys.mockRejectedValue(denied)
     await visit('first')
     expect(await visit('second')).toBe('first')
+  })
+
+  test('while their list fails, too, no second home is made', async () => {
+    await visit('first')
+    buckets.failure = unknown
+    buckets.keys.mockRejectedValueOnce(unknown)
+    await expect(visit('second')).rejects.toMatchObject({ code: 'storage-failed', cause: unknown })
+    buckets.failure = undefined
+    expect(await visit('third')).toBe('first')
+    expect(await namesIn(defaultHome)).toEqual([])
   })
 
   test('one of two names stays in the default storage, the other is new', async () => {
