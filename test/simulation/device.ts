@@ -31,6 +31,8 @@ type Engine = 'chromium' | 'firefox' | 'webkit'
 
 /** Longer than a page is busy with its first ids. */
 const LATE_FILE_MS = 90_000
+/** How long a browser keeps a page in its back/forward cache, in Chromium. */
+const CACHED_MS = 600_000
 
 export interface DeviceTraits {
   engine: Engine
@@ -246,6 +248,8 @@ export class Page {
   /** When the app switched it on again, or it ended. Infinity: it is off. */
   switchedOffUntil = Number.NEGATIVE_INFINITY
   readonly #scheduler: Scheduler
+  /** Keeps it in the cache: it is not evicted any more. */
+  #keep = () => {}
   readonly #queue = new Queue()
   readonly #options: () => HiloOptions
 
@@ -391,6 +395,8 @@ export class Page {
   cache(): void {
     this.#sayGoodbye(true)
     this.state = 'cached'
+    const { actor } = this.device.databases
+    this.#keep = this.#scheduler.post(actor, CACHED_MS, 'evicts a cached page', () => this.die())
     this.#each((actor) => {
       if (actor.state === 'alive') actor.state = 'frozen'
     })
@@ -398,6 +404,7 @@ export class Page {
 
   /** Out of the back/forward cache: the page goes on where it stopped. */
   restore(): void {
+    this.#keep()
     this.backAt = this.#scheduler.awake
     this.#each((actor) => {
       if (actor.state === 'frozen') actor.state = 'alive'
