@@ -968,7 +968,7 @@ export const GUARDS: Guard[] = [
     change(' ?? lastOf(after, period)', ''),
   ),
   guard(
-    'H28 what a device made after its series was handed over is doubtful',
+    'H28 what a device made after its series had ended is doubtful',
     'addons/consecutive/hand-over',
     'const above: typeof seen = handedOver ? [] : seen',
   ),

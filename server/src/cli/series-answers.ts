@@ -4,6 +4,7 @@
  */
 import {
   closedInWords,
+  doubtInWords,
   handOverInWords,
   inWords,
   linkInWords,
@@ -85,7 +86,7 @@ export async function account(
     register
       ? registerInWords(device, register)
       : `${holder} has not told of its register: whether that was changed, nothing here shows.`,
-    doubtful && `Two devices may have made its numbers ${doubtful.from} to ${doubtful.to}.`,
+    doubtful && doubtInWords(doubtful),
     closed && closedInWords(closed),
     last &&
       !closed &&

@@ -91,9 +91,7 @@ function seriesInWords(collection: string, number: number, found: ExplainedSerie
         ]),
     ...found.handOvers.map(handOverInWords),
     ...(link ? [linkInWords(device, link)] : []),
-    ...(doubtful
-      ? [`Two devices may have made its numbers ${doubtful.from} to ${doubtful.to}.`]
-      : []),
+    ...(doubtful ? [doubtInWords(doubtful)] : []),
     ...(closed ? [closedInWords(closed)] : []),
   ]
   return sentences.join(' ')
@@ -140,6 +138,10 @@ export const registerInWords = (device: string, { at, hash }: SeriesLink): strin
 
 export const closedInWords = ({ at, by, reason }: NonNullable<ExplainedSeries['closed']>): string =>
   `The series was closed ${time(at)} by ${visible(by)}: ${visible(reason)}.`
+
+export const doubtInWords = ({ from, to }: NonNullable<ExplainedSeries['doubtful']>): string =>
+  `The server did not hear of its numbers ${from} to ${to} in time: another device may have made ` +
+  'them, too.'
 
 const moreInWords = (collection: string): string =>
   `${visible(collection)} has more series, which were not looked at. Name the one on the ` +

@@ -147,8 +147,9 @@ export function withCheckInAnswer(
     return { state: { ...state, current: checked }, rows: [] }
   }
   const seen = all.filter((row) => row.place <= current.heard || isSeen(row))
-  const [reason, why] = endOf(answer, seen, current.heard)
-  const token = 'token' in answer ? answer.token : current.token
+  const isHeard = 'token' in answer
+  const [reason, why] = endOf(answer, seen, isHeard ? checkIn.last : current.heard)
+  const token = isHeard ? answer.token : current.token
   return ended({ ...state, current: { ...current, token } }, unheard, reason, why)
 }
 
@@ -204,16 +205,18 @@ function endOf(
   seen: readonly NumberRow[],
   heard: number,
 ): [reason: SeriesEnd, why: string] {
-  if ('token' in answer)
-    return [{ kind: 'closed', ...answer.closed! }, 'the series was closed at the server']
-  const isUnknown = 'unknown' in answer
-  const handedOver = isUnknown ? undefined : answer.handedOver
+  const handedOver = 'handedOver' in answer ? answer.handedOver : undefined
   // A server that was restored from a backup may have forgotten what it had heard of.
-  // guard: H28 what a device made after its series was handed over is doubtful
+  // guard: H28 what a device made after its series had ended is doubtful
   const above = seen.filter((row) => (handedOver ? !isStated(row, handedOver) : row.place > heard))
   const [first, last] = [above[0]?.place, above.at(-1)?.place]
   const doubtful = first === undefined ? {} : { doubtful: { from: first, to: last! } }
-  if (isUnknown)
+  if ('token' in answer)
+    return [
+      { kind: 'closed', ...answer.closed!, ...doubtful },
+      'the series was closed at the server',
+    ]
+  if ('unknown' in answer)
     return [{ kind: 'unknown', ...doubtful }, 'the server does not know the series any more']
   if (handedOver)
     return [

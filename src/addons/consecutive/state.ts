@@ -98,7 +98,8 @@ interface EndedSeries {
  * - `handed-over`: a person has handed it over to another device, which goes on after the number
  *   `last` of that period. The numbers from … to …, which this one handed out besides, the other
  *   one may have made, too.
- * - `closed`: somebody has closed it at the server.
+ * - `closed`: somebody has closed it at the server, which had not heard of the numbers from … to …
+ *   A person may hand it over: another device may make them, too.
  * - `unknown`: the server does not know it any more: its ledger was restored from a backup, or its
  *   secret was renewed. A person may have handed the series over before: another device may have
  *   made the numbers from … to …, too, of which the server had not heard.
@@ -108,7 +109,13 @@ interface EndedSeries {
 export type SeriesEnd =
   | { kind: 'copied'; heard: number; doubtful?: { from: number; to: number } }
   | (SeriesHandedOver & { kind: 'handed-over'; doubtful?: { from: number; to: number } })
-  | { kind: 'closed'; at: string; by: string; reason: string }
+  | {
+      kind: 'closed'
+      at: string
+      by: string
+      reason: string
+      doubtful?: { from: number; to: number }
+    }
   | { kind: 'unknown'; doubtful?: { from: number; to: number } }
   | (SeriesLedgers & { kind: 'other-ledger' })
 

@@ -121,6 +121,31 @@ inEachStore(() => {
     ])
   })
 
+  test('what a closed series had not told is doubtful, and no other till makes it', async () => {
+    const till3 = openTill(shop, { name: newName(), series: { device: 'Till 3' } })
+    await idsOf(till3.receipts, 'a')
+    shop.isDown = true
+    // The check-in that is under way names the first of these only.
+    await idsOf(till3.receipts, 'b', 'c', 'd')
+    const which = { database: 'default', collection: 'receipts', letter: 'A' }
+    const why = { by: 'anna', reason: 'the till was stolen', at: Date.UTC(2026, 10, 21) }
+    await shop.ledger.closeSeries({ ...which, ...why })
+    shop.isDown = false
+    till3.hilo.goOffline()
+    till3.hilo.goOnline()
+    await expect
+      .poll(async () => (await till3.receipts.report())[0]!.ended)
+      .toMatchObject({ kind: 'closed', by: 'anna', doubtful: { from: 3, to: 4 } })
+    const [ended] = await till3.receipts.report()
+    expect(ended!.numbers.filter(({ isDoubtful }) => isDoubtful)).toHaveLength(2)
+    expect(await idsOf(till3.receipts, 'e')).toEqual(['B-000001'])
+    expect((await registry())[0]).toMatchObject({ last: 2, doubtful: { from: 3, to: 4 } })
+    const handOver = (last: number) =>
+      shop.ledger.handOverSeries({ ...which, ...why, to: 'Till 4', last, period: '' })
+    expect(await handOver(3)).toEqual({ refused: 'heard', period: '', least: 4 })
+    expect(await handOver(4)).toMatchObject({ last: 4 })
+  })
+
   test('a number that was taken and not handed out is of nobody', async () => {
     const till3 = openTill(shop, { name: newName(), series: { device: 'Till 3' } })
     await idsOf(till3.receipts, 'a')
