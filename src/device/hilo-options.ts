@@ -262,7 +262,9 @@ const CALL_CHECKS = {
     // The signal of another realm is no `instanceof AbortSignal`.
     (value: Partial<AbortSignal> | null) =>
       value === null ||
-      (typeof value.addEventListener === 'function' && typeof value.aborted === 'boolean'),
+      (typeof value.addEventListener === 'function' &&
+        typeof value.removeEventListener === 'function' &&
+        typeof value.aborted === 'boolean'),
   ],
 } satisfies Record<string, Check>
 

@@ -21,6 +21,7 @@ describe.each<[string, unknown]>([
   ['no range', { grant: {} }],
   ['a failure that is a text', { failure: 'no network' }],
   ['a failure without a code', { failure: new Error('no network') }],
+  ['a failure without a message', { failure: { code: 'server-unreachable' } }],
   ['a range of text', { grant: { range: { ...range, from: '1', to: '32' } } }],
   ['a range of fractions', { grant: { range: { ...range, from: 1.5, to: 32.5 } } }],
   ['a range below 0', { grant: { range: { ...range, from: -1 } } }],
@@ -32,6 +33,8 @@ describe.each<[string, unknown]>([
     'a token, which its numbers could come again under',
     { grant: { range: { ...range, token: 't' } } },
   ],
+  ['a ledger whose name is no text', { grant: { range, ledger: 7 } }],
+  ['a mark that is no mark', { grant: { range, isPlain: 1 } }],
 ])('a source that answers with %s', (_, answer) => {
   test('is refused, and makes no id', async () => {
     const claim = vi.fn(async () => answer as never)
