@@ -46,6 +46,17 @@ describe.each<[string, unknown]>([
   })
 })
 
+test('a source may change what it is asked with', async () => {
+  const claim: HiloSource['claim'] = async (target, { lastMax }) => {
+    const prefix = target.collection + target.separator
+    Object.assign(target, { collection: 'customers', database: 'other' })
+    return { grant: { range: { from: lastMax + 1, to: lastMax + 32, prefix, serverTag: '' } } }
+  }
+  const { hilo } = shop.open({ source: { key: 'own', claim } })
+  expect(await hilo.nextId('orders')).toBe('orders/1')
+  expect(await hilo.nextIds('orders', 40)).toHaveLength(40)
+})
+
 describe('a source that fails', () => {
   const boom = () => {
     throw new Error('the token has expired')
