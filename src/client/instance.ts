@@ -94,7 +94,7 @@ export class Instance {
           }
         },
         stored: listener.stored,
-        claim: async (target, claim) => source!.claim(target, claim, timeout),
+        claim: async (target, claim) => source!.claim({ ...target }, { ...claim }, timeout),
         changed: (target, view) => this.#known(target)?.stock.onChange(view),
         parkExcess: async (target) => this.#known(target)?.stock.parkExcess(),
       },

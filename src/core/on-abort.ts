@@ -27,5 +27,11 @@ export function onEvent(target: EventTarget, type: string, run: () => void): () 
   }
 }
 
+/** The signal of another realm is no `instanceof AbortSignal`. */
+export const isSignal = (value: unknown): value is AbortSignal =>
+  typeof (value as AbortSignal | null)?.aborted === 'boolean' &&
+  // One that nobody can leave alone again would hold up its caller.
+  typeof (value as AbortSignal).removeEventListener === 'function'
+
 export const onAbort = (signal: AbortSignal, run: () => void): (() => void) =>
   onEvent(signal, 'abort', run)

@@ -13,6 +13,7 @@ import {
   isSeparator,
   sourceNameOf,
 } from '../core/names.js'
+import { isSignal } from '../core/on-abort.js'
 import { utf8Length } from '../core/utf8.js'
 import type { HiloSource } from './contract.js'
 import type { DeviceStore } from './device-store.js'
@@ -257,13 +258,7 @@ const CALL_CHECKS = {
     'a number of milliseconds > 0, or Infinity',
     (value: unknown) => typeof value === 'number' && value > 0,
   ],
-  signal: [
-    'an AbortSignal',
-    // The signal of another realm is no `instanceof AbortSignal`.
-    (value: Partial<AbortSignal> | null) =>
-      value === null ||
-      (typeof value.addEventListener === 'function' && typeof value.aborted === 'boolean'),
-  ],
+  signal: ['an AbortSignal', (value: unknown) => value === null || isSignal(value)],
 } satisfies Record<string, Check>
 
 export interface CallLimits {

@@ -70,16 +70,6 @@ export function step<T>(
   return { before, state, result, ...(isRefused && { refused: read.refused, setAside: stored }) }
 }
 
-/**
- * Is this a grant of the collection whose ids begin with `prefix`? An app's own source may answer
- * anything. It cannot check in, so it has no tokens.
- */
-export const isGrant = (grant: unknown, prefix: string): grant is GrantedRange =>
-  isObject(grant) &&
-  isRange(grant.range) &&
-  grant.range.prefix.startsWith(prefix) &&
-  !grant.range.token
-
 /** A range that overlaps another one of its prefix and server tag: its numbers have two owners. */
 function heldTwice({ ranges, leases, offers }: DeviceState): Range | undefined {
   const ends = new Map<string, number>()
@@ -129,12 +119,25 @@ const hasRange = objectOf({
 export const isRange = (range: unknown): range is Range =>
   hasRange(range) && (range as Range).from <= (range as Range).to
 
+const isFlag = maybe((value) => value === true)
+const hasGrant = objectOf({
+  range: isRange,
+  ledger: maybe(isText),
+  isPlain: isFlag,
+}) as (grant: unknown) => grant is GrantedRange
+
+/**
+ * Is this a grant of the collection whose ids begin with `prefix`? An app's own source may answer
+ * anything. It cannot check in, so it has no tokens.
+ */
+export const isGrant = (grant: unknown, prefix: string): grant is GrantedRange =>
+  hasGrant(grant) && grant.range.prefix.startsWith(prefix) && !grant.range.token
+
 const areHeld = listOf(objectOf({ id: isText, page: isText, range: isRange }))
 const areShown = listOf(objectOf({ token: isText, next: isCount }))
 const isStop = maybe(
   objectOf({ of: isText, by: isText, tag: isText, at: isTime, numbers: isCount }),
 )
-const isFlag = maybe((value) => value === true)
 const areTexts = listOf(isText)
 
 const isSound = objectOf({

@@ -124,7 +124,7 @@ function readGrants(body: string, url: string, wanted: readonly WantedRange[]) {
   return wanted.map((one, i) => (): GrantedRange => {
     const answer = Object(collections[i])
     // guard: H34 a ledger that refuses one of several claims is heard
-    if (answer.Prefix === undefined && ledgerIn(answer)) throw refused(answer, url)
+    if (typeof answer.Message === 'string' && ledgerIn(answer)) throw refused(answer, url)
     const text = JSON.stringify(answer)
     const grant = toGrant(answer, url, one.target, one.claim.id, text)
     return one.claim.shown ? { ...grant, results: readResults(answer.grants, url, body) } : grant

@@ -242,7 +242,7 @@ const pageSource = (callbacks: OwnerCallbacks, timeout: number): Source => ({
     // guard: H25 an app's own source is not waited for without a deadline
     const answer = await within(timeout, 'The `source`', () => callbacks.claim!(target, claim))
     const { grant, failure } = Object(answer)
-    if (failure?.code) throw fromFailure(failure)
+    if (failure?.code && failure.message) throw fromFailure(failure)
     const prefix = target.collection + target.separator
     // guard: H15 an app's own source grants whole numbers only
     if (isGrant(grant, prefix)) return grant

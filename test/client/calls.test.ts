@@ -198,13 +198,22 @@ test.each([
   expect(await hilo.nextIdentity('invoices', { key: 'ü'.repeat(64) })).toBe(1)
 })
 
-test('refuses by name what is no signal, in every call', async () => {
+class Controlled {
+  aborted = false
+  addEventListener() {}
+}
+
+test.each([
+  ['has no events', new AbortController()],
+  ['cannot be left alone again', new Controlled()],
+])('refuses by name what is no signal, in every call: it %s', async (_, signal) => {
   const hilo = createTestHilo()
-  const limits = { signal: new AbortController() as never }
+  const limits = { signal: signal as never }
   const calls = [
     hilo.nextId('orders', limits),
     hilo.nextNumber('orders', limits),
     hilo.nextIds('orders', 3, limits),
+    hilo.take('orders', 3, limits),
     hilo.warm('orders', 3, limits),
     hilo.reserve('orders', 3, limits),
     hilo.reserve({ orders: 3 }, limits),
@@ -215,7 +224,7 @@ test('refuses by name what is no signal, in every call', async () => {
   for (const call of calls)
     expect(await call.catch((error) => error)).toMatchObject({
       code: 'invalid-argument',
-      message: expect.stringMatching(/`options.signal` has to be an AbortSignal; this is .*Contr/),
+      message: expect.stringMatching(/`options.signal` has to be an AbortSignal; this is .object/),
     })
   expect(await hilo.nextIdentity('orders')).toBe(1)
   expect(await hilo.nextId('orders')).toBe('orders/1-A')

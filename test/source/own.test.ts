@@ -21,6 +21,7 @@ describe.each<[string, unknown]>([
   ['no range', { grant: {} }],
   ['a failure that is a text', { failure: 'no network' }],
   ['a failure without a code', { failure: new Error('no network') }],
+  ['a failure without a message', { failure: { code: 'server-unreachable' } }],
   ['a range of text', { grant: { range: { ...range, from: '1', to: '32' } } }],
   ['a range of fractions', { grant: { range: { ...range, from: 1.5, to: 32.5 } } }],
   ['a range below 0', { grant: { range: { ...range, from: -1 } } }],
@@ -32,6 +33,8 @@ describe.each<[string, unknown]>([
     'a token, which its numbers could come again under',
     { grant: { range: { ...range, token: 't' } } },
   ],
+  ['a ledger whose name is no text', { grant: { range, ledger: 7 } }],
+  ['a mark that is no mark', { grant: { range, isPlain: 1 } }],
 ])('a source that answers with %s', (_, answer) => {
   test('is refused, and makes no id', async () => {
     const claim = vi.fn(async () => answer as never)
@@ -41,6 +44,17 @@ describe.each<[string, unknown]>([
     expect(await refusal(hilo.reserve('orders', 100))).toMatchObject({ code: 'invalid-response' })
     expect(claim).toHaveBeenCalledTimes(2)
   })
+})
+
+test('a source may change what it is asked with', async () => {
+  const claim: HiloSource['claim'] = async (target, { lastMax }) => {
+    const prefix = target.collection + target.separator
+    Object.assign(target, { collection: 'customers', database: 'other' })
+    return { grant: { range: { from: lastMax + 1, to: lastMax + 32, prefix, serverTag: '' } } }
+  }
+  const { hilo } = shop.open({ source: { key: 'own', claim } })
+  expect(await hilo.nextId('orders')).toBe('orders/1')
+  expect(await hilo.nextIds('orders', 40)).toHaveLength(40)
 })
 
 describe('a source that fails', () => {

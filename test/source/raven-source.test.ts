@@ -329,6 +329,7 @@ describe('an answer that is no range', () => {
     ['lacks Low', { ...answer, Low: undefined }],
     ['lacks High', { ...answer, High: undefined }],
     ['lacks Prefix', { ...answer, Prefix: undefined }],
+    ['lacks Prefix, and names a ledger', { ...answer, Prefix: undefined, Ledger: 'first' }],
     ['has numbers as text', { ...answer, Low: '33', High: '64' }],
   ])('because it %s is none of a HiLo server, and shown', async (_, body) => {
     serve(body)

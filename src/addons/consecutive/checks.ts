@@ -55,6 +55,8 @@ export const badOption = (rule: string, value: unknown): HiloError =>
 /** A copy is hashed and stored, so later changes by the app have no effect. */
 export function frozen(content: unknown, what = 'content'): unknown {
   try {
+    // JSON has `{}` of it: an `await` is missing.
+    if (content instanceof Promise) throw content
     return content === undefined ? undefined : JSON.parse(JSON.stringify(content))
   } catch {
     throw badOption(`${what} is what JSON can write`, content)

@@ -6,7 +6,7 @@ import type { Hilo, HiloAccess } from '../../client/hilo.js'
 import { brief, shown } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import type { CollectionRef } from '../../core/names.js'
-import { onAbort, onEvent } from '../../core/on-abort.js'
+import { isSignal, onAbort, onEvent } from '../../core/on-abort.js'
 import type { StoreKey } from '../../device/device-store.js'
 import type { ChainFlag, Closing, NumberRow, SeriesStore } from '../../device/series-store.js'
 import type { ExportOptions } from './chain-export.js'
@@ -23,7 +23,6 @@ import {
   checkKey,
   checkName,
   checkSeriesOptions,
-  checkSignal,
   checkWhy,
 } from './options.js'
 import { aboveOf, dataOf, isEnding, rangesOf, restOf } from './ranges.js'
@@ -336,7 +335,7 @@ function methodsOf(
       const { signal, content, kind } = asked
       const date = asked.date === undefined ? undefined : checkDate(asked.date)
       const by = checkName('`by`', asked.by)
-      if (signal !== undefined) checkSignal(signal)
+      must(signal === undefined || isSignal(signal), '`signal` is an AbortSignal', signal)
       if (signal?.aborted) throw aborted(signal)
       const isSealed = chain !== undefined || kind !== undefined
       const sealed = isSealed ? sealedOf(kind ?? 'number', content) : undefined

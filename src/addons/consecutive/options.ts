@@ -14,7 +14,7 @@ import type { Sealed } from './links.js'
 import { dayIn, isPeriodName, type LocalDate, localDate, periodNamed } from './moment.js'
 import type { Holder } from './online.js'
 import { present } from './present.js'
-import { type DayAt, isDay, type Ranges } from './ranges.js'
+import { type DayAt, isDay, isPrefix, type Ranges } from './ranges.js'
 import { type FormatNumber, FROM, type Make, type SettledState, type Why } from './rows.js'
 
 export interface ConsecutiveOptions {
@@ -165,7 +165,7 @@ export function checkSeriesOptions(collection: string, options: ConsecutiveOptio
   // guard: H40 a number to begin with is of one series, whose name the server gives once
   must(start === 1 || series !== undefined, 'limits.from needs the option `series`', `${start}`)
   if (!options.ranges) checkForm(formatId, options, start, periodAt)
-  const ranges = options.ranges && checkRanges(options.ranges, options, start)
+  const ranges = checkRanges(options, start)
   const dayAt = dayIn(timeZone)
   const makeOf = (key: string, date?: Date) => ({
     key,
@@ -217,10 +217,10 @@ function periodOf(
 
 /** @returns the ranges from `start` on */
 function checkRanges(
-  ranges: Ranges,
-  { series, period }: ConsecutiveOptions,
+  { ranges, series, period }: ConsecutiveOptions,
   start: number,
-): Ranges {
+): Ranges | undefined {
+  if (ranges === undefined) return undefined
   must(!period, 'ranges have no period', period)
   if (ranges === 'server') return ranges
   must(Array.isArray(ranges) && ranges.length > 0, 'ranges is a list of at least one range', ranges)
@@ -230,11 +230,7 @@ function checkRanges(
     .map((range) => {
       checkKeys('ranges', range, ['from', 'to', 'prefix', 'validUntil', 'data'])
       const { from, to, prefix = '', validUntil, data } = range
-      must(
-        prefix === '' || RANGE_PREFIX.test(prefix),
-        `a prefix is of the form ${RANGE_PREFIX}`,
-        prefix,
-      )
+      must(prefix === '' || isPrefix(prefix), `a prefix is of the form ${RANGE_PREFIX}`, prefix)
       must(
         isCount(from) && isCount(to) && from <= to,
         'a range goes from … to …, whole numbers from 1 on',
@@ -295,8 +291,12 @@ function limited(
 ): FormatNumber {
   checkKeys('limits', limits, ['from', 'to', 'length', 'characters'])
   const { from = 1, to, length = Number.MAX_SAFE_INTEGER, characters = /^/ } = limits
-  for (const count of [from, to ?? 1, length])
-    must(isCount(count), 'from, to and length of limits are whole numbers from 1 on', count)
+  for (const count of [from, to, length])
+    must(
+      count === undefined || isCount(count),
+      'from, to and length of limits are whole numbers from 1 on',
+      count,
+    )
   must(characters instanceof RegExp, 'limits.characters is a regular expression', characters)
   const check = (...of: Parameters<FormatNumber>): string => {
     const id = checkId(formatId, ...of)
@@ -372,9 +372,3 @@ export function checkDate(date: unknown): Date {
 /** @throws HiloError `invalid-argument` */
 export const checkName = (what: string, name: string | undefined): string | undefined =>
   name === undefined ? undefined : checkText(what, name, MAX_KEY_BYTES)
-
-/** @throws HiloError `invalid-argument` */
-export function checkSignal(signal: unknown): void {
-  const isSignal = typeof (signal as AbortSignal)?.aborted === 'boolean'
-  must(isSignal, '`signal` is an AbortSignal', signal)
-}

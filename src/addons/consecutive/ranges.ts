@@ -5,6 +5,7 @@
 import { DAY_MS } from '../../core/day.js'
 import { HiloError } from '../../core/errors.js'
 import type { SeriesMark } from '../../core/series-marks.js'
+import { RANGE_PREFIX } from '../../core/wire.js'
 import type { NumberRange, NumberRow } from '../../device/series-store.js'
 
 /** So many days before the end the app is told: an authority takes some to give a range. */
@@ -73,10 +74,14 @@ export const aboveOf =
 /** The day of an instant, `2027-12-31`, in the time zone of the series. */
 export type DayAt = (at: Date) => string
 
+/** As an authority gives it. */
+export const isPrefix = (prefix: unknown): boolean =>
+  typeof prefix === 'string' && RANGE_PREFIX.test(prefix)
+
 /** `2027-12-31` */
-export function isDay(text: string): boolean {
+export function isDay(text: unknown): boolean {
   const date = new Date(`${text}T00:00Z`)
-  const isWritten = text.length === 10 && !Number.isNaN(date.getTime())
+  const isWritten = typeof text === 'string' && text.length === 10 && !Number.isNaN(date.getTime())
   return isWritten && date.toISOString().startsWith(`${text}T`)
 }
 

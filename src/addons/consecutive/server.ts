@@ -12,12 +12,12 @@ import type {
   SeriesCheckInRequest,
   SeriesRequest,
 } from '../../core/wire.js'
-import { RANGE_PREFIX, SERIES_NAME } from '../../core/wire.js'
+import { SERIES_NAME } from '../../core/wire.js'
 import type { HiloOptions } from '../../device/hilo-options.js'
 import { readAnswer } from '../../source/answers.js'
 import { requester, type ServerAddress } from '../../source/http.js'
 import { present } from './present.js'
-import { isDay } from './ranges.js'
+import { isDay, isPrefix } from './ranges.js'
 
 export interface SeriesServer {
   /**
@@ -92,7 +92,7 @@ const areRanges = (ranges: unknown): boolean =>
       (each) =>
         Number.isSafeInteger(each?.from) &&
         Number.isSafeInteger(each.to) &&
-        (each.prefix === undefined || RANGE_PREFIX.test(each.prefix)) &&
+        (each.prefix === undefined || isPrefix(each.prefix)) &&
         (each.validUntil === undefined || isDay(each.validUntil)),
     ))
 

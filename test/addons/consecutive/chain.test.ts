@@ -202,6 +202,9 @@ describe('a chain', () => {
     await expect(receipts.next({ key: 'a', content: 1n })).rejects.toEqual(
       refusal('invalid-argument', 'content'),
     )
+    await expect(receipts.next({ key: 'a', content: Promise.resolve(1) })).rejects.toEqual(
+      refusal('invalid-argument', 'content is what JSON can write; this is [object Promise]'),
+    )
     const without = openTill(shop, { name: newName() }).receipts
     await expect(without.next({ key: 'a', kind: 'cancellation' })).rejects.toEqual(
       refusal('invalid-argument', 'chain'),

@@ -184,6 +184,7 @@ inEachStore(() => {
       'Known: key, date, by, signal',
     ],
     ['next', (of, options) => of.next(options), AbortSignal.abort(), 'a plain object'],
+    ['next', (of, options) => of.next(options), { key: 'b', signal: { aborted: false } }, 'signal'],
     ['record', (of, options) => of.record(options), { key: 'b', kindd: 'x' }, '`kind`'],
     ['verify', (of, options) => of.verify(options), { knwon: {} }, '`known`'],
     ['settle', (of, options) => of.settle('a', 'confirmed', options), { b: 'bert' }, '`by`'],

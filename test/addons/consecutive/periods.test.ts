@@ -390,6 +390,7 @@ describe('a series', () => {
     ['a period that is none', { period: '2027' as never }, "period is 'year', 'month', 'day'"],
     ['no time zone', { timeZone: 'Sao_Paulo' }, 'timeZone is a name such as'],
     ['a time zone of no name', { timeZone: '' }, 'timeZone is a name such as'],
+    ['an end of null', { limits: { to: null as never } }, 'are whole numbers from 1 on'],
     ['a limit of nothing', { limits: { length: 0 } }, 'are whole numbers from 1 on'],
     ['a limit that is no form', { limits: { characters: 'A' as never } }, 'a regular expression'],
   ])('is refused at once with %s', (_, series, message) => {

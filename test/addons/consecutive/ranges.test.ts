@@ -465,6 +465,8 @@ describe('ranges', () => {
 
   test.each<[string, ConsecutiveOptions, string]>([
     ['none', { ranges: [] }, 'ranges is a list of at least one range'],
+    ['null', { ranges: null as never }, 'ranges is a list'],
+    ['an empty text', { ranges: '' as never }, 'ranges is a list'],
     ['no list', { ranges: first as never }, 'ranges is a list'],
     ['a text', { ranges: 'all' as never }, 'ranges is a list'],
     ['no name', { series: undefined as never }, 'ranges need the option `series`'],
@@ -473,6 +475,9 @@ describe('ranges', () => {
     ['an end before its begin', { ranges: [{ from: 9, to: 8 }] }, 'whole numbers from 1 on'],
     ['an overlap', { ranges: [first, { from: 1003, to: 2000 }] }, 'each range begins above'],
     ['a prefix of two words', { ranges: [{ ...first, prefix: 'a b' }] }, 'a prefix is of the form'],
+    ['a prefix that is a number', { ranges: [{ ...first, prefix: 5 as never }] }, 'a prefix is'],
+    ['a prefix of null', { ranges: [{ ...first, prefix: null as never }] }, 'a prefix is'],
+    ['a day of null', { ranges: [{ ...first, validUntil: null as never }] }, 'validUntil is a day'],
     ['no day', { ranges: [{ from: 1, to: 9, validUntil: '2027-02-30' }] }, 'validUntil is a day'],
     ['another key', { ranges: [{ from: 1, to: 9, until: 'x' } as never] }, 'until'],
     ['data that JSON lacks', { ranges: [{ from: 1, to: 9, data: 1n }] }, 'data is what JSON'],
