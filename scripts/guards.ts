@@ -378,6 +378,11 @@ export const GUARDS: Guard[] = [
     'server/addons/region/region',
     'const floor = max',
   ),
+  guard(
+    'H20 the token of another region proves nothing',
+    'server/addons/region/region',
+    change('? name', "? ''"),
+  ),
   guard('H13 a region with a claim under way checks in, too', 'server/addons/region/region'),
   guard(
     'H13 a region that shows nothing grants nothing of what came back to it',

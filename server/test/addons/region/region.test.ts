@@ -277,6 +277,19 @@ test('a region grants nothing more of what its root has dropped', async () => {
   expect(taken.flat().filter((number) => number! <= max)).toEqual([])
 })
 
+test('regions with one secret take no token of each other for a restored backup', async () => {
+  const root = await newRoot()
+  const secrets = ['one secret for all the regions, by mistake']
+  const region = () => newRegion({ url: root.url }, { dataDir: newFolder(), secrets })
+  const [north, south] = [await region(), await region()]
+  const { token, low } = await north.take()
+  const grants = [{ token, next: low + 1 }]
+  const checkIn = { database: KEY.database, id: newId(), grants, at: AT }
+  expect(await south.ledger.checkIn(checkIn)).toEqual(['unknown'])
+  expect(await south.ledger.restored()).toEqual([])
+  await south.take()
+})
+
 test('a region is copied while a claim of it has no answer: its copy is found, too', async () => {
   const root = await newRoot()
   const dataDir = newFolder()
