@@ -378,6 +378,21 @@ export const GUARDS: Guard[] = [
     'server/addons/region/region',
     'const floor = max',
   ),
+  guard(
+    'H13 an answer to several claims is judged as the answer to one',
+    'server/addons/region/region',
+    'return answers',
+  ),
+  guard(
+    'H13 a region drops what its root does not know any more',
+    'server/addons/region/region',
+    'const results = answered',
+  ),
+  guard(
+    'H20 the token of another region proves nothing',
+    'server/addons/region/region',
+    change('? name', "? ''"),
+  ),
   guard('H13 a region with a claim under way checks in, too', 'server/addons/region/region'),
   guard(
     'H13 a region that shows nothing grants nothing of what came back to it',
@@ -616,6 +631,12 @@ export const GUARDS: Guard[] = [
     '...{}',
   ),
   guard('H34 a region between two roots grants nothing', 'server/addons/region/region'),
+  guard('H34 a region takes no number of a second root', 'server/addons/region/region'),
+  guard(
+    'H34 a region goes on with the kind of root that it has',
+    'server/addons/region/region',
+    change("'etcd' in root", 'isOfEtcd'),
+  ),
   guard('H34 a device that had a series of another ledger is given none', 'server/series-routes'),
   guard('H34 the check-in of a series of another ledger changes nothing', 'server/series-routes'),
   guard(

@@ -141,7 +141,7 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
     ...(bound.length > 0 && { boundDatabases: () => bound }),
   }
   try {
-    await checkRole(ledger, store.devices, upstream !== undefined)
+    await checkRole(ledger, store.devices, upstream)
     if (upstream) return openRegion(ledger, store.devices, upstream)
     return await withSources(ledger, bindings, cautions.tell)
   } catch (error) {

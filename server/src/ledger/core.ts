@@ -15,7 +15,7 @@ import {
 } from './collections.js'
 import { type GrantTokens, grantTokens, newGrantId, type TokenContent } from './grant-token.js'
 import type { CollectionKey, IdentityKey, LedgerLimits } from './ledger.js'
-import { namesOf } from './name.js'
+import { namesOf, ownName } from './name.js'
 import type { DatabaseChange, RowStore, Rows, Selection, Transaction } from './row-store.js'
 import { type CollectionRow, type DatabaseRow, newDatabase, withFloor } from './rows.js'
 
@@ -175,8 +175,11 @@ export function ledgerCore(
   limits: LedgerLimits,
   bound: BoundCollections,
 ): LedgerCore {
-  const tokens = grantTokens(store.secrets.known)
-  const { name } = store
+  const { name, secrets } = store
+  // Devices know ledgers apart by their names. All regions have the name of their root.
+  // guard: H20 the token of another region proves nothing
+  const region = ownName(name, bound) === undefined ? name : ''
+  const tokens = grantTokens(secrets.known, region)
   const nameOf = namesOf(name, bound)
   const context: LedgerContext = { limits, bound, tokens, newGrantId, name, nameOf }
   const alarm = createAlarm()

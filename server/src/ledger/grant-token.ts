@@ -42,8 +42,6 @@ const POOLED_IDS = 256
 
 /** A name of 501 bytes can have 752 in lower case, with a `|`: `İ` becomes two characters. */
 const TOKEN = /^(([\w-]{16})\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})\.([\w-]{1,1003}))\.([\w-]{22})$/
-/** A name of a database has no line break. */
-const signed = (body: string, database: string): string => `${database}\n${body}`
 
 const pool = Buffer.alloc(ID_BYTES * POOLED_IDS)
 let next = pool.length
@@ -65,8 +63,14 @@ export function newGrantId(now = Date.now()): string {
   return pool.toString('base64url', next - ID_BYTES, next)
 }
 
-/** @param secrets the first signs; tokens of all are read */
-export function grantTokens(secrets: readonly string[]): GrantTokens {
+/**
+ * @param secrets the first signs; tokens of all are read
+ * @param region the own name of a region's ledger, as regions may share their secrets
+ */
+export function grantTokens(secrets: readonly string[], region = ''): GrantTokens {
+  /** A name of a database, or of a ledger, has no line break. */
+  const signed = (body: string, database: string): string =>
+    [...(region ? [region] : []), database, body].join('\n')
   const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)))
   // As text: a digest as bytes gets memory of its own, outside of the heap.
   const digestOf = (body: string, key: KeyObject) =>

@@ -24,7 +24,7 @@ import { MAX_NUMBER } from '../../ledger/number-line.js'
 import { claimWithAuthority, upstreamFailure } from '../upstream/authority.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './region-options.js'
-import { heldState, rootNames } from './root-names.js'
+import { heldState, namesIn, rootNames, showing } from './root-names.js'
 import { type RootSource, rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 
@@ -56,20 +56,34 @@ const targetOf = ({ database, collection }: CollectionKey, reserve: number): Tar
 const isFull = (outcome: ClaimOutcome): boolean =>
   'refused' in outcome && outcome.refused === 'full'
 
-/** @throws Error when the ledger belongs to a region and no root is configured, or the reverse */
+/**
+ * @param root as it is configured; undefined: none is
+ * @throws Error when the ledger belongs to a region and no root is configured, or the reverse, or
+ * a root of another kind
+ */
 export async function checkRole(
   ledger: Pick<Ledger, 'status'>,
   devices: DeviceStore,
-  isRegion: boolean,
+  root: Root | Etcd | undefined,
 ): Promise<void> {
   const held = await devices.keys()
-  if (!isRegion) {
+  if (!root) {
     if (held.length === 0) return
     throw new Error(
       "This ledger is a region's: its numbers come from a root, and without it they would be " +
         'granted twice. Give `upstream` in the configuration.',
     )
   }
+  const names = await namesIn(devices, held)
+  const isOfEtcd = names && Object.keys(names).length === 0
+  // guard: H34 a region goes on with the kind of root that it has
+  if (names && isOfEtcd !== 'etcd' in root)
+    throw new Error(
+      `The numbers of this region came from ${isOfEtcd ? 'etcd' : 'another server'}, and ` +
+        `another root may grant the same ones to other regions. Set \`upstream\` back. To move ` +
+        'all regions, raise the floors of the new root above all that was granted, and give ' +
+        'each region a new ledger.',
+    )
   const known = new Set(held.map(([, database, prefix]) => JSON.stringify([database, prefix])))
   const own = (await ledger.status()).find(
     ({ database, collection, max }) =>
@@ -90,13 +104,26 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   if ('etcd' in root) ledger.useIdParts?.({ nodeTag: root.tag, serverPrefix: undefined })
   const copied = (key: CollectionKey) => dropHeld(ledger, devices, key)
   const source: RootSource | EtcdSource =
-    'etcd' in root ? etcdSource(root) : rootSource(root, { ledger, devices, keyOf, copied })
+    'etcd' in root
+      ? etcdSource(root)
+      : rootSource(root, {
+          ledger,
+          devices,
+          keyOf,
+          showing: (...of) => showing(devices, ...of),
+          copied,
+        })
   const page = randomUUID()
   const answers: SupplyContext['answers'] = {}
   const roots = rootNames(devices, keyOf, 'etcd' in root)
   const owner = openOwner(devices, source, page, answers, roots.heard)
   const newId = randomUUID
-  const context: SupplyContext = { owner, devices, source, copied, page, answers, newId }
+  const ledgers = async (name: string) =>
+    namesIn(
+      devices,
+      (await devices.keys()).filter(([, database]) => database === name),
+    )
+  const context = { owner, devices, source, copied, ledgers, page, answers, newId }
   const supplies = suppliesOf(context, root.reserve)
   return {
     ...ledger,
@@ -105,8 +132,6 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     readName: async () => roots.names()[0],
     useIdParts: undefined,
     async claim(requests) {
-      const claims = requests.map(normalized)
-      await Promise.all(distinct(claims, keyText).map(roots.learn))
       return claim(roots.under(ledger), devices, supplies, requests, roots.learn)
     },
     async checkIn(request) {
@@ -199,7 +224,12 @@ async function claim(
 ): Promise<ClaimOutcome[]> {
   // A device may have higher numbers of another region: that proves nothing here.
   const claims = requests.map((claim) => ({ ...normalized(claim), lastMax: 0 }))
-  await Promise.all(distinct(claims, keyText).map((key) => supplies.of(key).ready()))
+  await Promise.all(
+    distinct(claims, keyText).map(async (key) => {
+      await supplies.of(key).ready()
+      await learn(key)
+    }),
+  )
   return claimWithAuthority(
     async (claims, received) => {
       const outcomes = await ledger.claim(claims, received)

@@ -2,6 +2,8 @@
  * By which names a region's devices know its root (H34): the region answers with the name that its
  * own device has heard. Guarantees that a region whose root became another ledger grants nothing.
  */
+
+import type { CheckInRequest } from '../../../../src/core/wire.js'
 import type { OwnerCallbacks } from '../../../../src/device/contract.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
 import { type DeviceState, emptyState } from '../../../../src/device/state.js'
@@ -24,21 +26,75 @@ export async function heldState(devices: DeviceStore, key: StoreKey): Promise<De
   return (stored ?? emptyState()) as DeviceState
 }
 
+/**
+ * Of which ledgers a region's numbers are; an empty object: of an etcd.
+ * @param keys of its collections
+ * @returns undefined: it has no number yet
+ */
+export async function namesIn(
+  devices: DeviceStore,
+  keys: readonly StoreKey[],
+): Promise<LedgerNames | undefined> {
+  for (const key of keys) {
+    const { ledgers, serverTag } = await heldState(devices, key)
+    if (ledgers || serverTag !== undefined) return ledgers ?? {}
+  }
+  return undefined
+}
+
+/**
+ * The collections of a database whose claim or check-in under way shows one of these tokens. One
+ * check-in may be of several.
+ */
+export async function showing(
+  devices: DeviceStore,
+  database: string,
+  shown: CheckInRequest['grants'],
+): Promise<CollectionKey[]> {
+  const tokens = new Set(shown.map(({ token }) => token))
+  const found: CollectionKey[] = []
+  if (tokens.size === 0) return found
+  for (const key of await devices.keys()) {
+    const { claim, checkIn } = await heldState(devices, key)
+    const asked = [...(claim?.shown ?? []), ...(checkIn?.grants ?? [])]
+    if (key[1] === database && asked.some(({ token }) => tokens.has(token)))
+      found.push({ database, collection: key[2].slice(0, -1) })
+  }
+  return found
+}
+
+/**
+ * Nothing was taken of the other root, so the region goes on with its own.
+ * @param name of the ledger that answers as the root
+ */
+export function ledBack(state: DeviceState, name: string | undefined): DeviceState {
+  const { stopped, ...next } = state
+  return stopped && stopped.of === name ? next : state
+}
+
+/** The numbers of the collection, or of the others of its database, are of one of them. */
+export const betweenTwoRoots = (collection: string): CounterUnusable =>
+  new CounterUnusable(
+    `Another ledger answers as the root of this region than the one that its numbers are of, so ` +
+      `nothing of '${collection}' is granted. Lead \`upstream\` back to that one, and start this ` +
+      'server again. If that one is lost, run at the other: npx offline-hilo-server follow',
+  )
+
 /** @param isNameless the root is no ledger: there is nothing to read before each claim */
 export function rootNames(
   devices: DeviceStore,
   keyOf: (key: CollectionKey) => StoreKey,
   isNameless: boolean,
 ) {
-  /** By collection. */
-  const known = new Map<string, LedgerNames>()
+  /** By collection. A root may be parted: then each database has a ledger of its own. */
+  const known = new Map<string, { database: string; names: LedgerNames }>()
   const stopped = new Set<string>()
 
   /** Reads the name, until there is one: it does not change while the region grants. */
   async function learn(key: CollectionKey): Promise<void> {
     if (isNameless || known.has(keyText(key))) return
     const { ledgers, stopped: stop } = await heldState(devices, keyOf(key))
-    if (ledgers) known.set(keyText(key), ledgers)
+    if (ledgers) known.set(keyText(key), { database: key.database, names: ledgers })
     if (stop) stopped.add(keyText(key))
   }
 
@@ -66,13 +122,8 @@ export function rootNames(
     const refusal = (claim: ClaimRequest): ClaimOutcome | undefined => {
       const key = keyText(normalized(claim))
       // guard: H34 a region between two roots grants nothing
-      if (stopped.has(key))
-        throw new CounterUnusable(
-          `Another ledger answers as the root of this region than the one that its numbers of ` +
-            `'${claim.collection}' are of. Lead \`upstream\` back to that one, or run there: ` +
-            'npx offline-hilo-server follow',
-        )
-      const other = otherThan(known.get(key) ?? {}, claim.ledgers)
+      if (stopped.has(key)) throw betweenTwoRoots(claim.collection)
+      const other = otherThan(known.get(key)?.names ?? {}, claim.ledgers)
       return other && { refused: 'other-ledger', max: 0, other }
     }
     return {
@@ -91,19 +142,21 @@ export function rootNames(
   function named(claim: ClaimRequest, outcome: ClaimOutcome): ClaimOutcome {
     if ('refused' in outcome) return outcome
     const { grant } = outcome
-    const ledger = known.get(keyText(normalized(claim)))?.[grant.serverTag]
+    const ledger = known.get(keyText(normalized(claim)))?.names[grant.serverTag]
     return { ...outcome, grant: { ...grant, ledger } }
   }
 
   /** @throws HeldOfAnother */
   function refuseOthers({ database, ledgers }: CheckIn): void {
     const names = [...known.values()]
+      .filter((each) => each.database === database.toLowerCase())
+      .map((each) => each.names)
     const other = names.length > 0 ? otherThan(names[0]!, ledgers) : undefined
     if (other && !names.some((each) => each[other.serverTag] === other.held))
       throw new HeldOfAnother(database, other)
   }
 
-  const names = (): string[] => [...known.values()].flatMap((each) => Object.values(each))
+  const names = (): string[] => [...known.values()].flatMap((each) => Object.values(each.names))
 
   return { learn, heard, under, refuseOthers, names }
 }

@@ -5,9 +5,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { HiloError, toFailure } from '../../../../src/core/errors.js'
-import type { CheckInAnswer } from '../../../../src/core/wire.js'
+import type { CheckInAnswer, CheckInRequest } from '../../../../src/core/wire.js'
 import type { Target } from '../../../../src/device/contract.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
+import type { WantedRange } from '../../../../src/device/requests.js'
 import type { DeviceClaim, DeviceState, GrantedRange } from '../../../../src/device/state.js'
 import { ravenSource } from '../../../../src/source/raven-source.js'
 import type { Source } from '../../../../src/source/source.js'
@@ -19,10 +20,14 @@ import { heldState } from './root-names.js'
 /** The limit of one request to the root. Claims of devices wait as long. */
 const TIMEOUT_MS = 5_000
 
+const COPIED = { superseded: true } as const
+
 interface Region {
   ledger: Ledger
   devices: DeviceStore
   keyOf(target: Target): StoreKey
+  /** The collections whose request under way shows one of these tokens. */
+  showing(database: string, shown: CheckInRequest['grants']): Promise<CollectionKey[]>
   /**
    * This region is a copy, and another copy has asked the root; or the root has dropped the
    * collection: numbers that came back here are not the region's own.
@@ -43,17 +48,29 @@ export function rootSource({ url, token }: Root, region: Region): RootSource {
     token === undefined ? {} : { Authorization: `Bearer ${token}` },
   )
 
-  /** Called before the results are applied: after a crash in between, they come again. */
-  async function met(target: Target, results: CheckInAnswer['grants'] = []): Promise<void> {
+  /**
+   * Called before the results are applied: after a crash in between, they come again.
+   * @param shown the tokens that the results are about, in their order
+   */
+  async function met(
+    { database }: Target,
+    shown: CheckInRequest['grants'],
+    answered: CheckInAnswer['grants'],
+  ): Promise<CheckInAnswer['grants']> {
+    // The root has a new secret, so nothing tells this region from a copy of it.
+    // guard: H13 a region drops what its root does not know any more
+    const results = answered.map((each) => ('unknown' in each ? COPIED : each))
+    const lost = shown.filter((_, i) => 'superseded' in results[i]! || 'dropped' in results[i]!)
     // guard: H13 a copied region grants nothing of what came back to it
-    if (results.some((result) => 'superseded' in result || 'dropped' in result))
-      await region.copied(target)
-    if (results.some((result) => 'unknown' in result))
-      throw refused(
-        `${url} does not know the ranges of '${target.collection}' that this region holds`,
-        'It is another server than the one they came from, or its ledger is a new one. Set ' +
-          '`upstream.url` back, or give this region a new ledger',
-      )
+    for (const key of await region.showing(database, lost)) await region.copied(key)
+    return results
+  }
+
+  /** @throws HiloError when the grant is not used */
+  async function judged({ target, claim }: WantedRange, grant: GrantedRange) {
+    const results = grant.results && (await met(target, claim.shown ?? [], grant.results))
+    await check(target, claim, grant)
+    return { ...grant, ...(results && { results }) }
   }
 
   /** Undefined: another of the region's servers has taken the answer over already. */
@@ -90,10 +107,20 @@ export function rootSource({ url, token }: Root, region: Region): RootSource {
   return {
     ...root,
     async claim(target, claim) {
-      const grant = await root.claim(target, claim)
-      await met(target, grant.results)
-      await check(target, claim, grant)
-      return grant
+      return judged({ target, claim }, await root.claim(target, claim))
+    },
+    async claimTogether(wanted) {
+      const answers = await root.claimTogether(wanted)
+      // guard: H13 an answer to several claims is judged as the answer to one
+      return Promise.all(
+        answers.map(async (answer, i) => {
+          if (!answer || answer instanceof HiloError) return answer
+          return judged(wanted[i]!, answer).catch((error) => {
+            if (error instanceof HiloError) return error
+            throw error
+          })
+        }),
+      )
     },
     async goOnAbove(target, floor) {
       const claim = { id: randomUUID(), lastBatchSize: 1, lastMax: floor }
@@ -109,8 +136,7 @@ export function rootSource({ url, token }: Root, region: Region): RootSource {
     },
     async checkIn(target, request) {
       const answer = await root.checkIn(target, request)
-      await met(target, answer.grants)
-      return answer
+      return { ...answer, grants: await met(target, request.grants, answer.grants) }
     },
   }
 }

@@ -24,10 +24,11 @@ import type { DeviceState } from '../../../../src/device/state.js'
 import { readState, step } from '../../../../src/device/stored.js'
 import { hear } from '../../../../src/device/which-ledger.js'
 import type { Source } from '../../../../src/source/source.js'
-import type { CollectionKey, UpstreamRange } from '../../ledger/ledger.js'
+import type { CollectionKey, LedgerNames, UpstreamRange } from '../../ledger/ledger.js'
 import { UpstreamUnavailable } from '../../ledger/ledger-errors.js'
 import { turns } from '../../ledger/turns.js'
 import { Pacer, upstreamFailure } from '../upstream/authority.js'
+import { betweenTwoRoots, heldState, ledBack } from './root-names.js'
 
 /** The pause after an answer that cannot be used. */
 const PAUSE_MS = 10_000
@@ -40,6 +41,8 @@ export interface SupplyContext {
   source: Source
   /** The ledger grants nothing of it: another copy of this region may have it, too. */
   copied(key: CollectionKey): Promise<void>
+  /** Of which ledgers the region's numbers of a database are. Undefined: it has no numbers. */
+  ledgers(database: string): Promise<LedgerNames | undefined>
   /** Of this process. */
   page: string
   /** By the name of a collection: the check-in of this process's start. The owner asks no more. */
@@ -103,6 +106,7 @@ export class Supply {
   }
 
   async #take(count: number, max: number): Promise<UpstreamRange[]> {
+    if (this.isUnused()) await this.#nameRoot()
     if (max > this.#highest) await this.#goOnAbove(max)
     const wanted = this.#pace(count)
     const ranges = await this.#lease(wanted)
@@ -160,7 +164,7 @@ export class Supply {
         const answer = await this.#checkIn(request)
         if (!answer) return
         await this.#update((state) => [
-          applyCheckIn(state, request.id, answer, Date.now()),
+          ledBack(applyCheckIn(state, request.id, answer, Date.now()), answer.ledger),
           undefined,
         ])
       }
@@ -179,14 +183,26 @@ export class Supply {
       return await this.#context.source.checkIn!(this.#target, request)
     } catch (error) {
       const { ledger, ...told } = toFailure(error, 'server-unreachable')
-      if (ledger) {
-        const follows = request.ledgers?.[ledger.tag]
-        await this.#update((state) => [hear(state, { ...ledger, follows }, Date.now()), undefined])
-      }
+      const isStopped = await this.#update((state) => {
+        const follows = ledger && request.ledgers?.[ledger.tag]
+        const heard = ledger ? hear(state, { ...ledger, follows }, Date.now()) : state
+        return [heard, heard.stopped !== undefined]
+      })
       const failure = upstreamFailure(told)
-      if (failure instanceof UpstreamUnavailable) return undefined
+      // Between two roots it waits for the answer, which says whether it is led back.
+      if (failure instanceof UpstreamUnavailable && !isStopped) return undefined
       throw failure
     }
+  }
+
+  /** A collection that is new here has the root of the others. */
+  async #nameRoot(): Promise<void> {
+    const { devices, source, ledgers } = this.#context
+    // An etcd has no name.
+    if (!source.checkIn || (await heldState(devices, this.#key)).ledgers) return
+    const names = await ledgers(this.#target.database)
+    // guard: H34 a region takes no number of a second root
+    if (names) await this.#update((state) => [{ ...state, ledgers: names }, undefined])
   }
 
   /** The root is told so with the next claim, and grants above. */
@@ -251,6 +267,7 @@ export class Supply {
 
   #unusable(failure: Failure): Error {
     const { collection } = this.#target
+    if (failure.code === 'other-ledger') return betweenTwoRoots(collection)
     return upstreamFailure(failure, `No numbers of '${collection}' are left here.`)
   }
 }

@@ -1,6 +1,6 @@
 /** Regions: servers whose numbers come from another server of ours, as a device's do. */
 import { cpSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -68,6 +68,27 @@ async function newRoot(): Promise<Root> {
     stop: () => server.close({ drain: 0 }),
     claims: async () => (await ledger.status()).reduce((sum, { grants }) => sum + grants, 0),
   }
+}
+
+const nameOf = async ({ ledger }: Root): Promise<string> => (await ledger.readName())!
+
+/** @returns an address that leads each request to a root */
+async function relayTo(
+  rootOf: (request: IncomingMessage) => string | Promise<string>,
+): Promise<string> {
+  const relay = createServer(async (request, response) => {
+    const chunks = await request.toArray()
+    const answer = await fetch((await rootOf(request)) + request.url, {
+      method: request.method!,
+      headers: { 'Content-Type': 'application/json' },
+      ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+    })
+    response.writeHead(answer.status, { 'Content-Type': 'application/json' })
+    response.end(await answer.text())
+  })
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
+  closes.push(() => new Promise((resolve) => relay.close(resolve)))
+  return `http://127.0.0.1:${(relay.address() as AddressInfo).port}`
 }
 
 const silent = { error() {}, warn() {}, info() {} }
@@ -277,6 +298,55 @@ test('a region grants nothing more of what its root has dropped', async () => {
   expect(taken.flat().filter((number) => number! <= max)).toEqual([])
 })
 
+test('after its root has a new secret, a region goes on above all that it held', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const original = await newRegion({ url: root.url }, { dataDir })
+  const taken = [span(await original.take())]
+  await original.close()
+  const copied = newFolder()
+  cpSync(dataDir, copied, { recursive: true })
+  await root.stop()
+  await root.ledger.renewSecret()
+  await root.start()
+  // Nobody can tell the two apart any more.
+  for (const folder of [dataDir, copied, dataDir]) {
+    const region = await newRegion({ url: root.url }, { dataDir: folder })
+    taken.push(span(await region.take()))
+    await region.close()
+  }
+  expect(overlapping(taken)).toEqual([])
+})
+
+test('regions with one secret take no token of each other for a restored backup', async () => {
+  const root = await newRoot()
+  const secrets = ['one secret for all the regions, by mistake']
+  const region = () => newRegion({ url: root.url }, { dataDir: newFolder(), secrets })
+  const [north, south] = [await region(), await region()]
+  const { token, low } = await north.take()
+  const grants = [{ token, next: low + 1 }]
+  const checkIn = { database: KEY.database, id: newId(), grants, at: AT }
+  expect(await south.ledger.checkIn(checkIn)).toEqual(['unknown'])
+  expect(await south.ledger.restored()).toEqual([])
+  await south.take()
+})
+
+test('a region whose root is parted among servers hears devices of each of them', async () => {
+  const [north, south] = [await newRoot(), await newRoot()]
+  const address = await relayTo(({ url = '' }) =>
+    url.startsWith('/databases/south/') ? south.url : north.url,
+  )
+  const { take, ledger } = await newRegion({ url: address })
+  await take({ database: 'north' })
+  const ledgers = { A: await nameOf(south) }
+  const checkIn = { database: 'South', grants: [], at: AT, ledgers }
+  expect(await ledger.checkIn({ ...checkIn, id: newId() })).toEqual([])
+  expect(await take({ database: 'South', ledgers })).toMatchObject({ ledger: ledgers.A })
+  await expect(ledger.checkIn({ ...checkIn, id: newId(), database: 'north' })).rejects.toThrow(
+    'holds numbers of another ledger',
+  )
+})
+
 test('a region is copied while a claim of it has no answer: its copy is found, too', async () => {
   const root = await newRoot()
   const dataDir = newFolder()
@@ -344,6 +414,47 @@ test('a region that hears of its copy grants nothing that it had just taken', as
   expect(overlapping(taken)).toEqual([])
 })
 
+describe('a region that asks for two collections at once', () => {
+  const LINES = { ...KEY, collection: 'lines' }
+
+  /** Of both, 32 numbers came back to each. The copy has asked the root, and grants them again. */
+  async function newCopied() {
+    const root = await newRoot()
+    const dataDir = newFolder()
+    const running = await newRegion({ url: root.url }, { dataDir })
+    for (const key of [KEY, LINES]) {
+      const { token } = await running.take(key)
+      await running.ledger.giveBack({ ...key, token, end: 32, last: 0, at: AT })
+    }
+    const copied = newFolder()
+    backUp(dataDir, join(copied, SQLITE_FILE))
+    const copy = await newRegion({ url: root.url }, { dataDir: copied })
+    for (const key of [KEY, LINES]) expect(span(await copy.take(key))).toEqual([1, 32])
+    return running
+  }
+
+  test('hears in a claim of its copy, and grants nothing that it held of either', async () => {
+    const { ledger } = await newCopied()
+    const wish = { ...WISH, count: 20_000 }
+    const outcomes = await ledger.claim([
+      { ...wish, id: newId() },
+      { ...wish, ...LINES, id: newId() },
+    ])
+    for (const outcome of outcomes) expect(grantOf(outcome).low).toBeGreaterThan(10_000)
+  })
+
+  test('hears in a check-in of its copy, and grants nothing that it held of either', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'Date', 'setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { ledger, take } = await newCopied()
+    for (const key of [KEY, LINES]) await take({ ...key, count: 100 })
+    await vi.advanceTimersByTimeAsync(10_000)
+    vi.useRealTimers()
+    for (const key of [KEY, LINES])
+      await expect.poll(async () => (await ledger.read(key)).max).toBeGreaterThan(9_000)
+  })
+})
+
 test('a claim that finds no number here fails none that shares its commit', async () => {
   const root = await newRoot()
   const { ledger, take } = await newRegion({ url: root.url, reserve: 0 })
@@ -401,25 +512,15 @@ test('a floor that is raised while a claim waits for the root is told to the roo
   const root = await newRoot()
   const FLOOR = 1_000_000
   let isRaised = false
-  const relay = createServer(async (request, response) => {
-    const chunks = await request.toArray()
+  const address = await relayTo(async () => {
     // The root is asked first, so this request brings another one.
     if (!isRaised) {
       isRaised = true
       await region.ledger.raiseFloor({ ...KEY, floor: FLOOR })
     }
-    const answer = await fetch(root.url + request.url, {
-      method: request.method!,
-      headers: { 'Content-Type': 'application/json' },
-      ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
-    })
-    response.writeHead(answer.status, { 'Content-Type': 'application/json' })
-    response.end(await answer.text())
+    return root.url
   })
-  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
-  closes.push(() => new Promise((resolve) => relay.close(resolve)))
-  const { port } = relay.address() as AddressInfo
-  const region = await newRegion({ url: `http://127.0.0.1:${port}`, reserve: 0 })
+  const region = await newRegion({ url: address, reserve: 0 })
   expect(span(await region.take())).toEqual([FLOOR + 1, FLOOR + 32])
   expect(await root.claims()).toBe(2)
 })
@@ -555,8 +656,50 @@ describe('a region refuses', () => {
     const moved = await newRegion({ url: other.url }, { dataDir })
     await expect(moved.claim()).rejects.toThrow(/holds numbers of ledger/)
     await moved.close()
+    await root.stop()
     const back = await newRegion({ url: root.url }, { dataDir })
-    await expect(back.claim()).rejects.toThrow(/as the root of this region/)
+    await expect(back.claim()).rejects.toThrow(/could not be reached/)
+    await back.close()
+    await root.start()
+    const again = await newRegion({ url: root.url }, { dataDir })
+    expect(span(await again.take())).toEqual([33, 64])
+  })
+
+  test('another root for a collection that it holds nothing of', async () => {
+    const [root, other] = [await newRoot(), await newRoot()]
+    const dataDir = newFolder()
+    const region = await newRegion({ url: root.url }, { dataDir })
+    await region.take()
+    await region.close()
+    const moved = await newRegion({ url: other.url }, { dataDir })
+    for (let i = 0; i < 2; i++)
+      await expect(moved.claim({ collection: 'lines' })).rejects.toThrow(
+        /Another ledger answers as the root of this region .* nothing of 'lines' is granted/,
+      )
+  })
+
+  test('etcd after another server, and the reverse', async () => {
+    const etcd = { etcd: ['http://127.0.0.1:1'] }
+    const root = await newRoot()
+    const dataDir = newFolder()
+    const region = await newRegion({ url: root.url }, { dataDir })
+    await region.take()
+    await region.close()
+    await expect(openLedger({ dataDir, upstream: etcd })).rejects.toThrow(
+      /numbers of this region came from another server, .*`upstream` back.*a new ledger/,
+    )
+    const ofEtcd = newFolder()
+    await (await newRegion(etcd, { dataDir: ofEtcd })).close()
+    const store = openSqliteStore(ofEtcd, new Map())
+    await store.devices.update(['root', 'shop', 'orders/'], () => ({
+      state: { ...emptyState(), issued: 100, serverTag: 'A' },
+      result: undefined,
+    }))
+    await store.close()
+    await expect(openLedger({ dataDir: ofEtcd, upstream: { url: root.url } })).rejects.toThrow(
+      /numbers of this region came from etcd/,
+    )
+    await (await newRegion(etcd, { dataDir: ofEtcd })).close()
   })
 
   test('a device of another root: it is granted nothing, and its check-in is refused', async () => {

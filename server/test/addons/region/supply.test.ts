@@ -62,7 +62,8 @@ function supplyOf(ranges: readonly Range[], checkIn?: (request: CheckInRequest) 
   const [answers, copied] = [{} as Record<string, string>, vi.fn(async () => turn())]
   let ids = 0
   const newId = () => `c${++ids}`
-  const context = { owner, source, devices, answers, copied, newId, page: 'region' }
+  const ledgers = async () => undefined
+  const context = { owner, source, devices, answers, copied, ledgers, newId, page: 'region' }
   const supply = new Supply(context as unknown as SupplyContext, TARGET, KEY)
   return { device, devices, answers, copied, supply }
 }
