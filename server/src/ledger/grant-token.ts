@@ -69,8 +69,8 @@ export function newGrantId(now = Date.now()): string {
  */
 export function grantTokens(secrets: readonly string[], region = ''): GrantTokens {
   /** A name of a database, or of a ledger, has no line break. */
-  const signed = (body: string, database: string): string =>
-    [...(region ? [region] : []), database, body].join('\n')
+  const signer = region && `${region}\n`
+  const signed = (body: string, database: string): string => `${signer}${database}\n${body}`
   const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)))
   // As text: a digest as bytes gets memory of its own, outside of the heap.
   const digestOf = (body: string, key: KeyObject) =>
