@@ -229,6 +229,23 @@ describe('after a restore', () => {
     expect(tolerated).toEqual(['a receipt of a hand-over that a restore had forgotten'])
   })
 
+  test('a number of before a hand-over is told again when the series has come back', () => {
+    begin({ isUnaware: false })
+    printed(5, 'd2')
+    const goesTo = (device: string, from: typeof lost) =>
+      receipts.handedOver(
+        from as never,
+        { letter: 'A', device, periods: [{ period: 'P0', first: 1, last: 6 }] } as never,
+      )
+    goesTo('d1', taker)
+    goesTo('d2', lost)
+    printed(5, 'd2')
+    printed(6, 'd2')
+    complained()
+    const low = said.filter((what) => what.includes('got its series'))
+    expect(low).toEqual(['d2 made A-P0-6, and got its series from 7 on'])
+  })
+
   test.each([true, false])('nothing else is made twice (a server that knows nothing: %s)', (is) => {
     const again = () => {
       begin({ isUnaware: is })

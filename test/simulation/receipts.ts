@@ -528,9 +528,14 @@ export class Receipts {
       const ledgers = new Set(areThere ? all.map(({ ledger }) => ledger) : [undefined])
       if (isTwice(all) && ledgers.size > 1) checker.tolerate('issued by devices of two ledgers')
       const [letter, period = '', number] = id.split('-')
-      for (const { device, isLost } of all) {
+      // A hand-over is of one ledger.
+      for (const { device, key } of areThere ? [] : all) {
         const last = this.#lasts.get(`${letter} ${device}`)?.get(period) ?? 0
-        if (!isLost && Number(number) <= last)
+        // One that it made before it lost the series, it tells again.
+        const isOfBefore = all.some(
+          (each) => each.isLost && each.device === device && each.key === key,
+        )
+        if (!isOfBefore && Number(number) <= last)
           checker.complain(`${device} made ${id}, and got its series from ${last + 1} on`)
       }
       for (const ledger of ledgers) {
