@@ -263,4 +263,13 @@ describe('where two ledgers answer', () => {
     checker.issued(SERIES, 'a', 6, () => false)
     expect(checker.violations).toEqual(['orders-A 6 was issued by a, which had heard two ledgers'])
   })
+
+  test('of a device that has stopped, another spelling goes on, which hears for itself', () => {
+    checker.twoLedgers = { areThere: true, isStopped: () => true }
+    granted('a', 1, 32, 'first')
+    checker.issued(SERIES, 'a', 5, () => false, true)
+    expect(checker.violations).toEqual([])
+    checker.issued(SERIES, 'a', 6, () => false, false)
+    expect(checker.violations).toEqual(['orders-A 6 was issued by a, which had heard two ledgers'])
+  })
 })
