@@ -436,4 +436,22 @@ export function describeRestores(promise: Promises): void {
       await other.close()
     },
   )
+
+  promise(
+    'a server that did nothing while the floors were raised is told of the next restore, too',
+    async ({ open, ledger, database, checkIn, lost }) => {
+      const other = await open()
+      const told: string[] = []
+      other.onRestored((name) => told.push(name))
+      const toldOfThis = () => told.filter((name) => name === database)
+      await checkIn(newId(), await lost())
+      await other.restored()
+      expect(toldOfThis()).toHaveLength(1)
+      await ledger.raiseFloors({ database, by: BY })
+      await checkIn(newId(), await lost({ serial: 3e9 }))
+      await other.restored()
+      expect(toldOfThis()).toHaveLength(2)
+      await other.close()
+    },
+  )
 }

@@ -72,14 +72,14 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
   const nodes = page.nodes.get(tag) ?? new Set()
   page.nodes.set(tag, nodes)
 
-  function issued(ids: readonly string[]): void {
+  function issued(ids: readonly string[], spelled = tag): void {
     scheduler.note(page.actor, `issues ${ids.length > 1 ? `${ids[0]} … ${ids.at(-1)}` : ids[0]}`)
     for (const id of ids) {
       const [, prefix, number, said] = ID.exec(id) ?? []
-      if (prefix === tag) {
+      if (prefix === spelled) {
         const node = said ?? idForms.nodeOf(page, tag, Number(number))
         const series = `${ofTenant(tag, page.tenant)}-${node}`
-        checker.issued(series, device.name, Number(number), page.isInMemory)
+        checker.issued(series, device.name, Number(number), page.isInMemory, spelled !== tag)
         nodes.add(node)
       } else checker.complain(`${name} got an id of another form: ${id}`)
     }
@@ -198,7 +198,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     checker.holdsApart(device.name)
     await page.hilo.reserve({ [tag]: count, [other]: count })
     const ids = await page.hilo.nextIds(other, count)
-    issued(ids.map((id) => id.replace(other, tag)))
+    issued(ids, other)
     return undefined
   }
 

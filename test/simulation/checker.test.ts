@@ -178,6 +178,22 @@ describe('after a restore', () => {
     checker.returned(SERIES, 'a', 31, 31)
     expect(checker.violations).toEqual(['orders-A 31 was given back by a, but b holds it'])
   })
+
+  test('each copy may give back what was granted before there were copies', () => {
+    granted('a', 1, 32)
+    const backup = checker.knownAt('A')
+    granted('a', 33, 40)
+    checker.shared(SERIES, 1, 40, ['a', 'b'], 'made by a copy beside its original')
+    checker.forget('A', backup)
+    checker.returned(SERIES, 'b', 31, 32)
+    expect(checker.violations).toEqual([])
+    checker.returned(SERIES, 'c', 30, 30)
+    checker.returned(SERIES, 'b', 40, 40)
+    expect(checker.violations).toEqual([
+      'orders-A 30 was given back by c, but a and b holds it',
+      'orders-A 40 was given back by b, but a and b holds it',
+    ])
+  })
 })
 
 describe('of two copies', () => {
@@ -261,6 +277,15 @@ describe('where two ledgers answer', () => {
     checker.issued(SERIES, 'a', 5, () => true)
     expect(checker.violations).toEqual([])
     checker.issued(SERIES, 'a', 6, () => false)
+    expect(checker.violations).toEqual(['orders-A 6 was issued by a, which had heard two ledgers'])
+  })
+
+  test('of a device that has stopped, another spelling goes on, which hears for itself', () => {
+    checker.twoLedgers = { areThere: true, isStopped: () => true }
+    granted('a', 1, 32, 'first')
+    checker.issued(SERIES, 'a', 5, () => false, true)
+    expect(checker.violations).toEqual([])
+    checker.issued(SERIES, 'a', 6, () => false, false)
     expect(checker.violations).toEqual(['orders-A 6 was issued by a, which had heard two ledgers'])
   })
 })

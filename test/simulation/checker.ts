@@ -148,13 +148,23 @@ export class Checker {
     }
   }
 
-  /** @param isInMemory does the page that issued it wait for its storage to open? */
-  issued(series: Series, device: string, n: number, isInMemory = () => false): void {
+  /**
+   * @param isInMemory does the page that issued it wait for its storage to open?
+   * @param isSpelledAnew did the app ask for it under another spelling of the collection? That one
+   * has a state of its own on the device, which hears of two ledgers for itself
+   */
+  issued(
+    series: Series,
+    device: string,
+    n: number,
+    isInMemory = () => false,
+    isSpelledAnew = false,
+  ): void {
     this.issuedCount++
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(n)
-    if (this.twoLedgers.isStopped(device, series)) {
+    if (!isSpelledAnew && this.twoLedgers.isStopped(device, series)) {
       if (isInMemory()) this.tolerate('issued from memory by a device that has stopped')
       else this.complain(`${series} ${n} was issued by ${device}, which had heard two ledgers`)
     }

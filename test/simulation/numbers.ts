@@ -180,7 +180,9 @@ export class Numbers {
   rollBack(known: Snapshot | undefined, reason: number): void {
     for (let n = 1; n <= this.highest; n++) {
       if (!this.has(n, LIMITS.granted)) continue
-      const heldThen = known?.held[n] ?? 0
+      const then = known?.held[n] ?? 0
+      // The server never knew of copies: one that was made since shows the same token.
+      const heldThen = isIn(then, this.copies[n]!) ? then | this.copies[n]! : then
       // A copy that has dropped it may issue it until all of its pages have heard of that. Of two
       // pages in memory that hold it, the server may know the grant of one.
       const mayIssue = this.allocators[n]! | this.hearing[n]! | this.twice[n]!

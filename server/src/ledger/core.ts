@@ -224,16 +224,16 @@ interface Alarm {
 }
 
 function createAlarm(): Alarm {
-  const known = new Set<string>()
+  /** The floors under which each was restored: to grant again they are raised, by any server. */
+  const told = new Map<string, number>()
   const listeners: ((database: string) => void)[] = []
   return {
     look(databases) {
-      for (const { database, isRestored } of databases)
-        if (!isRestored) known.delete(database)
-        else if (!known.has(database)) {
-          known.add(database)
-          for (const listener of listeners) listener(database)
-        }
+      for (const { database, isRestored, floor } of databases) {
+        if (!isRestored || told.get(database) === floor) continue
+        told.set(database, floor)
+        for (const listener of listeners) listener(database)
+      }
     },
     listen: (listener) => void listeners.push(listener),
   }

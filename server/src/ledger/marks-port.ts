@@ -102,7 +102,10 @@ export interface Marks {
    */
   restored(options?: { dropped?: boolean }): Promise<string[]>
 
-  /** Calls `listener` when this process hears that a database grants nothing, once for each. */
+  /**
+   * Calls `listener` when this process hears that a database grants nothing, once until its floors
+   * are raised.
+   */
   onRestored(listener: (database: string) => void): void
 
   /**
