@@ -229,6 +229,18 @@ describe('after a restore', () => {
     expect(tolerated).toEqual(['a receipt of a hand-over that a restore had forgotten'])
   })
 
+  test('of two hand-overs that it forgot, each lets two make what comes after it', () => {
+    begin({ isUnaware: false })
+    const periods = [{ period: 'P0', first: 1, last: 6 }]
+    receipts.handedOver(taker as never, { letter: 'A', device: 'd3', periods } as never)
+    receipts.forgets([{ letter: 'A', takers: ['d2', 'd3'] }], devices)
+    printed(7, 'd2', 'd3')
+    expect(complained()).toEqual([])
+    expect(tolerated).toEqual(['a receipt of a hand-over that a restore had forgotten'])
+    printed(6, 'd2', 'd3')
+    expect(complained()).toHaveLength(1)
+  })
+
   test('a number of before a hand-over is told again when the series has come back', () => {
     begin({ isUnaware: false })
     printed(5, 'd2')

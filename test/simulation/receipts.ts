@@ -261,8 +261,11 @@ export class Receipts {
       const device = devices.find(({ name }) => name === takers.at(-1))
       // A hand-over of which the server heard by a token has no name.
       if (!device) continue
-      const lasts = this.#lasts.get(`${letter} ${takers[0]}`) ?? new Map()
-      this.#repeated.push({ letter, lasts, takers: new Set(takers), isForgotten: true })
+      // Each of them made what the one before it made, too.
+      for (const [i, taker] of takers.entries()) {
+        const lasts = this.#lasts.get(`${letter} ${taker}`) ?? new Map()
+        this.#repeated.push({ letter, lasts, takers: new Set(takers.slice(i)), isForgotten: true })
+      }
       this.#simulation.hit('a hand-over forgotten')
       this.#forgotten.set(letter, { device, token: tokenOf(device) })
     }
