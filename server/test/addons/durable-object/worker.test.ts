@@ -184,6 +184,18 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect((await refused.json()).Message).toContain("other ids than its ledger's")
   })
 
+  test('an object that cannot be opened tells the operator why, and nobody else', async () => {
+    const { url, output } = await start({ options: { create: false, operatorToken: TOKEN } })
+    const WHY = 'There is no ledger in this Durable Object'
+    expect(await (await claim(url)).text()).not.toContain(WHY)
+    const asked = await fetch(`${url}/operator/Shop/status`, json({}, 'POST', OPERATOR))
+    expect([asked.status, (await asked.json()).Message]).toEqual([
+      503,
+      expect.stringContaining(WHY),
+    ])
+    expect(output().split(WHY)).toHaveLength(3)
+  })
+
   test('an operator with the token looks at a ledger, raises its floors, drops it', async () => {
     const { url } = await start({ options: { operatorToken: TOKEN } })
     await claim(url)
