@@ -196,6 +196,26 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect(output().split(WHY)).toHaveLength(3)
   })
 
+  test('an object is asked about its own database, also by a Worker of the owner', async () => {
+    const { url } = await start({
+      source: './direct-worker.ts',
+      options: { databases: ['Shop', 'Depot'], operatorToken: TOKEN },
+    })
+    const askedOf = async (object: string, body: object, path = 'fetch') =>
+      (await fetch(`${url}/direct/${object}/${path}`, json(body))).json()
+    const next = (database: string) => ({ path: `/databases/${database}/hilo/next?tag=orders` })
+    expect(await (await claim(url, 'Depot')).json()).toMatchObject({ Low: 1, High: 32 })
+    expect(await askedOf('depot', next('DEPOT'))).toMatchObject({ Low: 33, High: 64 })
+    const refused = { Message: expect.stringContaining('is the object of') }
+    // Each of them would begin at 1.
+    expect(await askedOf('shop', next('Depot'))).toMatchObject(refused)
+    expect(await askedOf('Depot', next('Depot'))).toMatchObject(refused)
+    const floors = { database: 'Depot', by: 100 }
+    expect(await askedOf('shop', floors, 'raiseFloors')).toMatchObject(refused)
+    expect(await askedOf('depot', floors, 'raiseFloors')).toMatchObject({ collections: 1 })
+    expect(await (await claim(url, 'Depot')).json()).toMatchObject({ Low: 165 })
+  })
+
   test('an operator with the token looks at a ledger, raises its floors, drops it', async () => {
     const { url } = await start({ options: { operatorToken: TOKEN } })
     await claim(url)
