@@ -4,10 +4,10 @@
  */
 import {
   createHiloWorker,
-  type HiloDatabase as Database,
   type HiloEnv,
   type HiloWorkerOptions,
 } from 'offline-hilo-server/durable-object'
+import type { ObjectState } from '../../../src/addons/durable-object/cloudflare.js'
 
 interface Env extends HiloEnv {
   OPTIONS: Partial<HiloWorkerOptions>
@@ -20,7 +20,20 @@ const hilo = createHiloWorker<Env>(({ OPTIONS }) => ({
   ...OPTIONS,
 }))
 
-export const HiloDatabase = hilo.Database
+export class HiloDatabase extends hilo.Database {
+  readonly #sql: ObjectState['storage']['sql']
+
+  constructor(ctx: ObjectState, env: Env) {
+    super(ctx, env)
+    this.#sql = ctx.storage.sql
+  }
+
+  changeRow(text: string): unknown[] {
+    return [...this.#sql.exec(text)]
+  }
+}
+
+type Called = Record<string, (asked: unknown) => Promise<unknown>>
 
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
@@ -30,8 +43,7 @@ export default {
     const asked = await request.json()
     if (method === 'fetch')
       return object.fetch(new Request(new URL((asked as { path: string }).path, request.url)))
-    const call = method as Exclude<keyof Database, 'fetch'>
-    return object[call](asked as never).then(
+    return (object as unknown as Called)[method!]!(asked).then(
       (answer) => Response.json(answer),
       ({ message }) => Response.json({ Message: message }),
     )

@@ -216,6 +216,29 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect(await (await claim(url, 'Depot')).json()).toMatchObject({ Low: 165 })
   })
 
+  test('a lost secret is replaced by a method of the owner, then floors are raised', async () => {
+    const source = './direct-worker.ts'
+    const startWith = (secret: string, more = {}) =>
+      start({ source, options: { operatorToken: TOKEN, secrets: [secret.repeat(32)] }, ...more })
+    const first = await startWith('a')
+    await claim(first.url)
+    await first.kill()
+    const { url } = await startWith('b', { folder: first.folder })
+    const operate = async (what: string, body = {}) =>
+      (await fetch(`${url}/operator/Shop/${what}`, json(body, 'POST', OPERATOR))).json()
+    const change = (text: string) => fetch(`${url}/direct/shop/changeRow`, json(text))
+    expect(await operate('status')).toMatchObject({
+      Message: expect.stringContaining('remove the row `secret`'),
+    })
+    await change("DELETE FROM hilo_meta WHERE key = 'secret'")
+    expect(await operate('status')).toMatchObject({
+      Message: expect.stringContaining('add the row with a random text'),
+    })
+    await change("INSERT INTO hilo_meta VALUES ('secret', hex(randomblob(32)))")
+    expect(await operate('raise-floors', { by: 100 })).toMatchObject({ collections: 1 })
+    expect(await (await claim(url)).json()).toMatchObject({ Low: 133 })
+  })
+
   test('an operator with the token looks at a ledger, raises its floors, drops it', async () => {
     const { url } = await start({ options: { operatorToken: TOKEN } })
     await claim(url)
