@@ -742,6 +742,11 @@ export const GUARDS: Guard[] = [
     'server/addons/durable-object/worker',
     'return request',
   ),
+  guard(
+    'H31 an object answers for its own database',
+    'server/addons/durable-object/worker',
+    'return undefined',
+  ),
   guard('H26 an operator shows a token', 'server/addons/durable-object/worker'),
   guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),
   guard('H30 an app hears that its SQLite can lose commits', 'addons/sqlite/store'),

@@ -933,6 +933,7 @@ describe('a ledger behind an address', () => {
   test.each([
     ['a page', 200, '<!doctype html>', 'Correct the address.'],
     ['a list that is none', 404, '[]', 'Correct the address.'],
+    ['a failure of the Worker', 500, 'Internal Server Error', 'npx wrangler tail'],
     ['no route', 400, bodyOf('…RouteNotFoundException'), 'leave --url out'],
     ['another token', 403, bodyOf('Forbidden'), 'HILO_OPERATOR_TOKEN has to be'],
     ['an outage', 503, bodyOf('Error'), 'may have been done'],

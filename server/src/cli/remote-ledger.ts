@@ -43,7 +43,7 @@ export function remoteLedger(address: string, database: string): OperatedLedger 
     if (Message === undefined)
       throw new Error(
         `${url} answered ${response.status}, and not as the Worker of offline-hilo-server does. ` +
-          'Correct the address.',
+          `Correct the address.${response.status >= 500 ? OR_ITS_LOG : ''}`,
       )
     throw new Error(
       `${url} answered: ${Message.replace(/\.?$/, '.')}${hintOn(response.status, Type)}`,
@@ -63,6 +63,10 @@ export function remoteLedger(address: string, database: string): OperatedLedger 
 
 const PERHAPS_DONE =
   ' What was asked may have been done or not: look with status or series before you ask again.'
+
+/** A Worker whose options are refused answers nothing of its own. */
+const OR_ITS_LOG =
+  " If it is right, the Worker's log says why, as where its options are refused: npx wrangler tail."
 
 function hintOn(status: number, type: string): string {
   if (status >= 500 && !type.endsWith('DoesNotExistException')) return PERHAPS_DONE

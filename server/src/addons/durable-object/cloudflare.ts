@@ -16,6 +16,8 @@ export interface ObjectStorage {
 }
 
 export interface ObjectState {
+  /** The name by which it was found. An older runtime does not tell it. */
+  id: { name?: string | undefined }
   storage: ObjectStorage
 }
 

@@ -1,10 +1,14 @@
 /**
  * A database as a Durable Object: the whole handler and its ledger. Guarantees that an object
- * without a ledger makes none unless somebody says so, and that it prunes old rows by itself.
+ * without a ledger makes none unless somebody says so, that it answers for its own database only,
+ * and that it prunes old rows by itself.
  */
 import { DurableObject } from 'cloudflare:workers'
 import { createHandler, type Handler } from '../../http/handler.js'
+import { answer } from '../../http/messages.js'
 import { OPERATED_METHODS, type OperatedLedger } from '../../http/operated.js'
+import { databaseIn } from '../../http/paths.js'
+import { badRequest, pathOf, refusalBody } from '../../http/refusals.js'
 import { createLedger } from '../../ledger/create-ledger.js'
 import type {
   Drop,
@@ -32,6 +36,9 @@ export interface HiloDatabase
 
 export type HiloDatabaseClass<Env> = new (ctx: ObjectState, env: Env) => HiloDatabase
 
+/** The argument of a method: the database, or an object with it. */
+type Asked = string | { database?: string }
+
 interface Opened {
   ledger: Ledger
   handler: Handler
@@ -57,7 +64,21 @@ export function hiloDatabase<Env>(
     }
 
     async fetch(request: Request): Promise<Response> {
-      return (await this.#open()).handler(request)
+      const wrong = this.#refusalOf(databaseIn(request))
+      if (wrong === undefined) return (await this.#open()).handler(request)
+      return answer(refusalBody(badRequest(wrong), pathOf(request.url)), 400)
+    }
+
+    /** Why it does not answer for a database: it would begin at 1 beside that one's own object. */
+    #refusalOf(database: string | undefined): string | undefined {
+      const { name } = this.ctx.id
+      const own = database?.toLowerCase()
+      // guard: H31 an object answers for its own database
+      if (name === undefined || own === undefined || own === name) return undefined
+      return (
+        `This is the object of '${name}', and not of '${database}', which is ` +
+        `idFromName('${own}'). Nothing was done.`
+      )
     }
 
     async alarm(): Promise<void> {
@@ -70,18 +91,23 @@ export function hiloDatabase<Env>(
       // Cloudflare calls methods of the prototype only.
       for (const method of OPERATED_METHODS)
         Object.defineProperty(HiloObject.prototype, method, {
-          async value(this: HiloObject, asked?: string | object) {
+          async value(this: HiloObject, asked?: Asked) {
+            const wrong = this.#refusalOf(databaseOf(asked))
+            if (wrong !== undefined) throw new RangeError(wrong)
             const given = typeof asked === 'object' ? { ...asked, at: Date.now() } : asked
-            const answer = await (await this.#ledger())[method](given as never)
+            const done = await (await this.#ledger())[method](given as never)
             // An open ledger would go on signing with the old one, and so grant nothing.
             if (method === 'renewSecret') this.#opened = undefined
-            return answer
+            return done
           },
         })
     }
   }
   return HiloObject as unknown as HiloDatabaseClass<Env>
 }
+
+const databaseOf = (asked: Asked | undefined): string | undefined =>
+  typeof asked === 'object' ? asked.database : asked
 
 async function openIn({ storage }: ObjectState, options: HiloWorkerOptions): Promise<Opened> {
   const { create, secrets, ledgerLimits, handler } = checkWorkerOptions(options)

@@ -1,9 +1,10 @@
 /**
  * An operator's commands, each by `POST /operator/<database>/<command>` with a JSON body: those of
  * the other servers, which need a file or a connection. Guarantees that nothing is done without the
- * operator's token.
+ * operator's token, and that an operator hears why a database does not answer.
  */
 import type { z } from 'zod'
+import type { Log } from '../../http/log.js'
 import { answer, cutOff, parseJson } from '../../http/messages.js'
 import {
   OPERATED,
@@ -11,16 +12,28 @@ import {
   type OperatedMethod,
   pathOfMethod,
 } from '../../http/operated.js'
-import { badRequest, forbidden, noRoute, pathOf } from '../../http/refusals.js'
+import {
+  badRequest,
+  forbidden,
+  noRoute,
+  pathOf,
+  RETRY_SECONDS,
+  Refusal,
+  tryLater,
+} from '../../http/refusals.js'
 import { tokenFinder } from '../../http/tokens.js'
+import { reasonOf } from '../../ledger/ledger-errors.js'
 import { checked } from '../../ledger/option-checks.js'
 import type { HiloDatabase } from './hilo-database.js'
 
 const OPERATOR_PATH = /^\/operator\/([^/]+)\/([a-z-]+)$/
 
+/** The log's words for it. */
+export const UNANSWERED = 'A database did not answer.'
+
 export interface OperatorRequest {
   database: string
-  run(object: HiloDatabase): Promise<Response>
+  run(object: HiloDatabase, log: Log): Promise<Response>
 }
 
 /**
@@ -42,7 +55,10 @@ export async function operatorRequest(
   const database = decoded(name)
   return {
     database,
-    run: async (object) => answer((await run(object, method, database, body).catch(refused)) ?? {}),
+    run: async (object, log) => {
+      const done = run(object, method, database, body).catch((error) => refused(error, log))
+      return answer((await done) ?? {})
+    },
   }
 }
 
@@ -76,9 +92,12 @@ function decoded(name: string): string {
   }
 }
 
-/** @throws Refusal for an operator's mistake, otherwise the error */
-function refused(error: unknown): never {
-  throw error instanceof RangeError ? badRequest(error.message) : error
+/** @throws Refusal with the reason. Clients read none: it may name what is inside of the server */
+function refused(error: unknown, log: Log): never {
+  if (error instanceof Refusal) throw error
+  if (error instanceof RangeError) throw badRequest(error.message)
+  log.error({ err: error }, UNANSWERED)
+  throw tryLater('database', `The database did not answer: ${reasonOf(error)}.`, RETRY_SECONDS)
 }
 
 function readBody<T>(schema: z.ZodType<T>, given: unknown): T {

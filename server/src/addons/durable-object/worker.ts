@@ -19,7 +19,7 @@ import type { Ledger } from '../../ledger/ledger.js'
 import { LedgerUnavailable } from '../../ledger/ledger-errors.js'
 import type { ObjectNamespace } from './cloudflare.js'
 import { type HiloDatabase, type HiloDatabaseClass, hiloDatabase } from './hilo-database.js'
-import { operatorRequest } from './operator.js'
+import { operatorRequest, UNANSWERED } from './operator.js'
 import { PORTS } from './ports.js'
 import { checkWorkerOptions, type HiloWorkerOptions } from './worker-options.js'
 
@@ -83,7 +83,7 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
     if (operator) {
       const object = objectOf(operator.database)
       if (!object) throw databaseMissing(operator.database, 500, 'This server lists others.')
-      return operator.run(object)
+      return operator.run(object, log)
     }
     if (routeOf(request) === '/healthz' && /^(GET|HEAD)$/.test(request.method))
       return health(request.url)
@@ -115,7 +115,7 @@ function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDataba
       return await route(readOnce(request))
     } catch (error) {
       const refusal = error instanceof Refusal ? error : unanswered()
-      if (refusal !== error) log.error({ err: error }, 'A database did not answer.')
+      if (refusal !== error) log.error({ err: error }, UNANSWERED)
       return answer(refusalBody(refusal, pathOf(request.url)), refusal.status, {
         ...refusal.headers,
         ...readableBy(request.headers.get('Origin'), origins),

@@ -37,7 +37,7 @@ export class HiloDatabase extends hilo.Database {
       getAlarm: () => storage.getAlarm(),
       setAlarm: (at) => storage.setAlarm(at),
     }
-    Object.defineProperty(this, 'ctx', { value: { storage: counted } })
+    Object.defineProperty(this, 'ctx', { value: { id: {}, storage: counted } })
   }
 
   override async fetch(request: Request): Promise<Response> {

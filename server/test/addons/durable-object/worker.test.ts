@@ -184,6 +184,61 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect((await refused.json()).Message).toContain("other ids than its ledger's")
   })
 
+  test('an object that cannot be opened tells the operator why, and nobody else', async () => {
+    const { url, output } = await start({ options: { create: false, operatorToken: TOKEN } })
+    const WHY = 'There is no ledger in this Durable Object'
+    expect(await (await claim(url)).text()).not.toContain(WHY)
+    const asked = await fetch(`${url}/operator/Shop/status`, json({}, 'POST', OPERATOR))
+    expect([asked.status, (await asked.json()).Message]).toEqual([
+      503,
+      expect.stringContaining(WHY),
+    ])
+    expect(output().split(WHY)).toHaveLength(3)
+  })
+
+  test('an object is asked about its own database, also by a Worker of the owner', async () => {
+    const { url } = await start({
+      source: './direct-worker.ts',
+      options: { databases: ['Shop', 'Depot'], operatorToken: TOKEN },
+    })
+    const askedOf = async (object: string, body: object, path = 'fetch') =>
+      (await fetch(`${url}/direct/${object}/${path}`, json(body))).json()
+    const next = (database: string) => ({ path: `/databases/${database}/hilo/next?tag=orders` })
+    expect(await (await claim(url, 'Depot')).json()).toMatchObject({ Low: 1, High: 32 })
+    expect(await askedOf('depot', next('DEPOT'))).toMatchObject({ Low: 33, High: 64 })
+    const refused = { Message: expect.stringContaining('is the object of') }
+    // Each of them would begin at 1.
+    expect(await askedOf('shop', next('Depot'))).toMatchObject(refused)
+    expect(await askedOf('Depot', next('Depot'))).toMatchObject(refused)
+    const floors = { database: 'Depot', by: 100 }
+    expect(await askedOf('shop', floors, 'raiseFloors')).toMatchObject(refused)
+    expect(await askedOf('depot', floors, 'raiseFloors')).toMatchObject({ collections: 1 })
+    expect(await (await claim(url, 'Depot')).json()).toMatchObject({ Low: 165 })
+  })
+
+  test('a lost secret is replaced by a method of the owner, then floors are raised', async () => {
+    const source = './direct-worker.ts'
+    const startWith = (secret: string, more = {}) =>
+      start({ source, options: { operatorToken: TOKEN, secrets: [secret.repeat(32)] }, ...more })
+    const first = await startWith('a')
+    await claim(first.url)
+    await first.kill()
+    const { url } = await startWith('b', { folder: first.folder })
+    const operate = async (what: string, body = {}) =>
+      (await fetch(`${url}/operator/Shop/${what}`, json(body, 'POST', OPERATOR))).json()
+    const change = (text: string) => fetch(`${url}/direct/shop/changeRow`, json(text))
+    expect(await operate('status')).toMatchObject({
+      Message: expect.stringContaining('remove the row `secret`'),
+    })
+    await change("DELETE FROM hilo_meta WHERE key = 'secret'")
+    expect(await operate('status')).toMatchObject({
+      Message: expect.stringContaining('add the row with a random text'),
+    })
+    await change("INSERT INTO hilo_meta VALUES ('secret', hex(randomblob(32)))")
+    expect(await operate('raise-floors', { by: 100 })).toMatchObject({ collections: 1 })
+    expect(await (await claim(url)).json()).toMatchObject({ Low: 133 })
+  })
+
   test('an operator with the token looks at a ledger, raises its floors, drops it', async () => {
     const { url } = await start({ options: { operatorToken: TOKEN } })
     await claim(url)
