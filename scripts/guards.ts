@@ -635,7 +635,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H34 a region goes on with the kind of root that it has',
     'server/addons/region/region',
-    change("'etcd' in root", 'isOfEtcd'),
+    change('!== undefined', '=== null'),
   ),
   guard('H34 a device that had a series of another ledger is given none', 'server/series-routes'),
   guard('H34 the check-in of a series of another ledger changes nothing', 'server/series-routes'),

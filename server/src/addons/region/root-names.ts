@@ -27,17 +27,17 @@ export async function heldState(devices: DeviceStore, key: StoreKey): Promise<De
 }
 
 /**
- * Of which ledgers a region's numbers are; an empty object: of an etcd.
+ * Of which ledgers a region's numbers are.
  * @param keys of its collections
- * @returns undefined: it has no number yet
+ * @returns undefined: it has no number yet, or none of a ledger that has a name
  */
 export async function namesIn(
   devices: DeviceStore,
   keys: readonly StoreKey[],
 ): Promise<LedgerNames | undefined> {
   for (const key of keys) {
-    const { ledgers, serverTag } = await heldState(devices, key)
-    if (ledgers || serverTag !== undefined) return ledgers ?? {}
+    const { ledgers } = await heldState(devices, key)
+    if (ledgers) return ledgers
   }
   return undefined
 }

@@ -691,7 +691,7 @@ describe('a region refuses', () => {
     const ofEtcd = newFolder()
     await (await newRegion(etcd, { dataDir: ofEtcd })).close()
     const store = openSqliteStore(ofEtcd, new Map())
-    await store.devices.update(['root', 'shop', 'orders/'], () => ({
+    await store.devices.update(['etcd', 'shop', 'orders/'], () => ({
       state: { ...emptyState(), issued: 100, serverTag: 'A' },
       result: undefined,
     }))
@@ -700,6 +700,16 @@ describe('a region refuses', () => {
       /numbers of this region came from etcd/,
     )
     await (await newRegion(etcd, { dataDir: ofEtcd })).close()
+  })
+
+  test('no root that is a server, though its answers name no ledger', async () => {
+    const url = await fakeRoot(() => grant({}))
+    const dataDir = newFolder()
+    const region = await newRegion({ url, reserve: 0 }, { dataDir })
+    expect(span(await region.take())).toEqual([1, 32])
+    await region.close()
+    // The root has bound the collection to a RavenDB, or is a region over etcd.
+    await newRegion({ url, reserve: 0 }, { dataDir })
   })
 
   test('a device of another root: it is granted nothing, and its check-in is refused', async () => {
