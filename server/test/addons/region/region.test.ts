@@ -249,6 +249,13 @@ test('three regions go on for an hour without their root', async () => {
   expect(overlapping(taken)).toEqual([])
 })
 
+test('a region asks for a database whose name has more characters in lower case', async () => {
+  const root = await newRoot()
+  const { take } = await newRegion({ url: root.url })
+  expect(span(await take({ database: 'İstanbul' }))).toEqual([1, 32])
+  expect(span(await take({ database: 'İ'.repeat(128) }))).toEqual([1, 32])
+})
+
 test('a region that closes keeps its reserve, and gives back the rest', async () => {
   const root = await newRoot()
   const dataDir = newFolder()
