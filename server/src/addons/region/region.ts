@@ -5,6 +5,7 @@
  * numbers.
  */
 import { randomUUID } from 'node:crypto'
+import { toFailure } from '../../../../src/core/errors.js'
 import type { OwnerCallbacks, Target } from '../../../../src/device/contract.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
 import type { DeviceState } from '../../../../src/device/state.js'
@@ -18,14 +19,20 @@ import {
   keyText,
   normalized,
 } from '../../ledger/collections.js'
-import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../../ledger/ledger.js'
+import type {
+  ClaimOutcome,
+  ClaimRequest,
+  CollectionKey,
+  IdentityKey,
+  Ledger,
+} from '../../ledger/ledger.js'
 import { CounterUnusable } from '../../ledger/ledger-errors.js'
 import { checkFloors } from '../../ledger/marks.js'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
 import { claimWithAuthority, upstreamFailure } from '../upstream/authority.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './region-options.js'
-import { heldState, namesIn, rootNames, showing } from './root-names.js'
+import { betweenTwoRoots, heldState, namesIn, rootNames, showing } from './root-names.js'
 import { type RootSource, rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 
@@ -128,7 +135,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   const supplies = suppliesOf(context, keyOf, root.reserve)
   return {
     ...ledger,
-    ...identitiesOf(owner),
+    ...identitiesOf(owner, source, ledgers),
     ...floorsOf(ledger, source, root.reserve),
     readName: async () => roots.names()[0],
     useIdParts: undefined,
@@ -274,18 +281,45 @@ async function checkNotOwn(
     )
 }
 
+/**
+ * The answer about an identity names no ledger, so the root is asked before.
+ * @throws CounterUnusable when it is another one than that of the database's numbers
+ */
+async function refuseOtherRoot(
+  source: Source,
+  ledgers: SupplyContext['ledgers'],
+  { database: given, name }: IdentityKey,
+): Promise<void> {
+  const database = given.toLowerCase()
+  const names = source.checkIn && (await ledgers(database))
+  if (!names) return
+  const request = { id: randomUUID(), grants: [], spent: [], ledgers: names }
+  await source.checkIn!(targetOf({ database, collection: name }, 0), request).catch((error) => {
+    const { ledger, ...failure } = toFailure(error, 'server-unreachable')
+    if (!ledger) throw upstreamFailure(failure, FROM_ROOT)
+    // Who follows has raised the identities, too.
+    if (ledger.above === undefined) throw betweenTwoRoots(name)
+  })
+}
+
+const FROM_ROOT = 'Identities come from the root.'
+
 const identitiesOf = (
   owner: ReturnType<typeof openOwner>,
+  source: Source,
+  ledgers: SupplyContext['ledgers'],
 ): Pick<Ledger, 'nextIdentities' | 'seedIdentity'> => ({
   async nextIdentities(claims) {
+    // guard: H34 a region gives no identity of a second root
+    for (const claim of distinct(claims, ({ database }) => database.toLowerCase()))
+      await refuseOtherRoot(source, ledgers, claim)
     const answers = await Promise.all(
       claims.map(({ database, name, id = randomUUID() }) =>
         owner.nextIdentity(database, name.replace(/\|$/, ''), id),
       ),
     )
     return answers.map((answer) => {
-      if ('failure' in answer)
-        throw upstreamFailure(answer.failure, 'Identities come from the root.')
+      if ('failure' in answer) throw upstreamFailure(answer.failure, FROM_ROOT)
       return { value: answer.number }
     })
   },

@@ -550,6 +550,26 @@ test('identities are counted by the root', async () => {
   ).rejects.toThrow(/Only the root/)
 })
 
+test('a region gives no identity of another root', async () => {
+  const [root, other] = [await newRoot(), await newRoot()]
+  let answering = root.url
+  const address = await relayTo(() => answering)
+  const { ledger, take } = await newRegion({ url: address })
+  await take({ database: 'Shop' })
+  const next = async () => {
+    const identity = { database: 'Shop', name: 'invoices|', id: newId(), at: AT }
+    return (await ledger.nextIdentities([identity]))[0]
+  }
+  expect(await next()).toEqual({ value: 1 })
+  answering = other.url
+  await expect(next()).rejects.toThrow(/Another ledger .* nothing of 'invoices\|' is granted/)
+  answering = root.url
+  expect(await next()).toEqual({ value: 2 })
+  await other.ledger.follow({ database: 'shop', name: await nameOf(root), above: 1_000_000 })
+  answering = other.url
+  expect(await next()).toEqual({ value: 1_000_001 })
+})
+
 test('an identity that its root refuses is not asked for as if the root were away', async () => {
   const token = 'claims-only-0123456789'
   const root = await serve({
