@@ -11,6 +11,7 @@ import { freePort } from '../../../../test/support/free-port.js'
 import { openPool } from '../../../src/addons/postgres/pool.js'
 import { connectionTo } from '../../../src/addons/postgres/postgres-store.js'
 import { upgradePostgres } from '../../../src/addons/postgres/upgrade.js'
+import { inWords } from '../../../src/http/explain-words.js'
 import {
   createHiloHandler,
   type Grant,
@@ -548,6 +549,18 @@ test('identities are counted by the root', async () => {
   await expect(
     ledger.checkInSeries({ database: KEY.database, id: newId(), token: 'a', last: 1, at: AT }),
   ).rejects.toThrow(/Only the root/)
+})
+
+test('a region says of no number that it was never granted: others may have it', async () => {
+  const root = await newRoot()
+  const [north, south] = [await newRegion({ url: root.url }), await newRegion({ url: root.url })]
+  await north.take()
+  const [number] = span(await south.take())
+  const { ledger } = north
+  expect(await ledger.explain({ ...KEY, number: 5 })).toMatchObject({ id: { state: 'held' } })
+  const explained = await ledger.explain({ ...KEY, number: number! })
+  expect(explained).toMatchObject({ id: { state: 'elsewhere', max: 32 }, grants: [] })
+  expect(inWords(explained)).toMatch(/another server or counter, which may have given it to others/)
 })
 
 test('a region gives no identity of another root', async () => {
