@@ -32,7 +32,14 @@ import { MAX_NUMBER } from '../../ledger/number-line.js'
 import { claimWithAuthority, upstreamFailure } from '../upstream/authority.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './region-options.js'
-import { betweenTwoRoots, heldState, namesIn, rootNames, showing } from './root-names.js'
+import {
+  type AskRoot,
+  betweenTwoRoots,
+  heldState,
+  namesIn,
+  rootNames,
+  showing,
+} from './root-names.js'
 import { type RootSource, rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 
@@ -123,7 +130,8 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
         })
   const page = randomUUID()
   const answers: SupplyContext['answers'] = {}
-  const roots = rootNames(devices, keyOf, 'etcd' in root)
+  const askRoot = asking(source)
+  const roots = rootNames(devices, keyOf, askRoot)
   const owner = openOwner(devices, source, kind, page, answers, roots.heard)
   const newId = randomUUID
   const ledgers = async (name: string) =>
@@ -135,7 +143,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   const supplies = suppliesOf(context, keyOf, root.reserve)
   return {
     ...ledger,
-    ...identitiesOf(owner, source, ledgers),
+    ...identitiesOf(owner, askRoot, ledgers),
     ...floorsOf(ledger, source, root.reserve),
     readName: async () => roots.names()[0],
     useIdParts: undefined,
@@ -143,7 +151,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       return claim(roots.under(ledger), heldOf, supplies, requests, roots.learn)
     },
     async checkIn(request) {
-      roots.refuseOthers(request)
+      await roots.refuseOthers(request)
       return ledger.checkIn(request)
     },
     async follow() {
@@ -169,6 +177,19 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     },
   }
 }
+
+/** By a check-in that shows no number. Undefined: an etcd knows no names. */
+const asking = ({ checkIn }: Source): AskRoot | undefined =>
+  checkIn &&
+  (async (database, ledgers) => {
+    const request = { id: randomUUID(), grants: [], spent: [], ledgers }
+    try {
+      await checkIn(targetOf({ database, collection: '' }, 0), request)
+      return undefined
+    } catch (error) {
+      return toFailure(error, 'server-unreachable')
+    }
+  })
 
 /** This region is a copy: the ledger goes on above all that the device holds. */
 async function dropHeld(
@@ -286,33 +307,30 @@ async function checkNotOwn(
  * @throws CounterUnusable when it is another one than that of the database's numbers
  */
 async function refuseOtherRoot(
-  source: Source,
+  askRoot: AskRoot,
   ledgers: SupplyContext['ledgers'],
   { database: given, name }: IdentityKey,
 ): Promise<void> {
   const database = given.toLowerCase()
-  const names = source.checkIn && (await ledgers(database))
-  if (!names) return
-  const request = { id: randomUUID(), grants: [], spent: [], ledgers: names }
-  await source.checkIn!(targetOf({ database, collection: name }, 0), request).catch((error) => {
-    const { ledger, ...failure } = toFailure(error, 'server-unreachable')
-    if (!ledger) throw upstreamFailure(failure, FROM_ROOT)
-    // Who follows has raised the identities, too.
-    if (ledger.above === undefined) throw betweenTwoRoots(name)
-  })
+  const names = await ledgers(database)
+  const failure = names && (await askRoot(database, names))
+  if (!failure) return
+  if (!failure.ledger) throw upstreamFailure(failure, FROM_ROOT)
+  // Who follows has raised the identities, too.
+  if (failure.ledger.above === undefined) throw betweenTwoRoots(name)
 }
 
 const FROM_ROOT = 'Identities come from the root.'
 
 const identitiesOf = (
   owner: ReturnType<typeof openOwner>,
-  source: Source,
+  askRoot: AskRoot | undefined,
   ledgers: SupplyContext['ledgers'],
 ): Pick<Ledger, 'nextIdentities' | 'seedIdentity'> => ({
   async nextIdentities(claims) {
     // guard: H34 a region gives no identity of a second root
     for (const claim of distinct(claims, ({ database }) => database.toLowerCase()))
-      await refuseOtherRoot(source, ledgers, claim)
+      if (askRoot) await refuseOtherRoot(askRoot, ledgers, claim)
     const answers = await Promise.all(
       claims.map(({ database, name, id = randomUUID() }) =>
         owner.nextIdentity(database, name.replace(/\|$/, ''), id),

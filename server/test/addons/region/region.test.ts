@@ -21,6 +21,7 @@ import {
   openLedger,
   serve,
 } from '../../../src/index.js'
+import type { OtherLedger } from '../../../src/ledger/ledger.js'
 import { deviceStore } from '../../../src/sql/devices.js'
 import { SQLITE_FILE } from '../../../src/sql/schema.js'
 import { backUp } from '../../../src/sqlite/backup.js'
@@ -561,6 +562,29 @@ test('a region says of no number that it was never granted: others may have it',
   const explained = await ledger.explain({ ...KEY, number: number! })
   expect(explained).toMatchObject({ id: { state: 'elsewhere', max: 32 }, grants: [] })
   expect(inWords(explained)).toMatch(/another server or counter, which may have given it to others/)
+})
+
+test('after another ledger followed its root, a region goes on, and so do its devices', async () => {
+  const [root, other] = [await newRoot(), await newRoot()]
+  const dataDir = newFolder()
+  const before = await newRegion({ url: root.url }, { dataDir })
+  const { serverTag, ledger: name } = await before.take()
+  await before.close()
+  const ledgers = { [serverTag]: name! }
+  await other.ledger.follow({ database: 'shop', name: name!, above: 100_000 })
+  const { ledger, take, claim } = await newRegion({ url: other.url }, { dataDir })
+  const [low] = span(await take())
+  expect(low).toBeGreaterThan(100_000)
+  const told = { held: name, name: await nameOf(other), above: 100_000 }
+  expect(await claim({ ledgers })).toMatchObject({ refused: 'other-ledger', other: told })
+  const checkIn = { database: 'shop', id: newId(), grants: [], at: AT, ledgers }
+  await expect(ledger.checkIn(checkIn)).rejects.toMatchObject({ other: told })
+  const strange = { [serverTag]: 'another2name3abc' }
+  const { other: unknown } = (await claim({ ledgers: strange })) as { other?: OtherLedger }
+  expect(unknown!.above).toBeUndefined()
+  await other.stop()
+  const { other: untold } = (await claim({ ledgers })) as { other?: OtherLedger }
+  expect(untold!.above).toBeUndefined()
 })
 
 test('a region gives no identity of another root', async () => {
