@@ -564,7 +564,7 @@ test('a region says of no number that it was never granted: others may have it',
   expect(inWords(explained)).toMatch(/another server or counter, which may have given it to others/)
 })
 
-test('after another ledger followed its root, a region goes on, and so do its devices', async () => {
+test('after another ledger followed its root, a region and its devices go on', async () => {
   const [root, other] = [await newRoot(), await newRoot()]
   const dataDir = newFolder()
   const before = await newRegion({ url: root.url }, { dataDir })
