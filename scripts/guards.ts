@@ -632,10 +632,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H34 a region between two roots grants nothing', 'server/addons/region/region'),
   guard('H34 a region takes no number of a second root', 'server/addons/region/region'),
+  guard('H34 a region gives no identity of a second root', 'server/addons/region/region'),
   guard(
     'H34 a region goes on with the kind of root that it has',
     'server/addons/region/region',
-    change("'etcd' in root", 'isOfEtcd'),
+    change('!== undefined', '=== null'),
   ),
   guard('H34 a device that had a series of another ledger is given none', 'server/series-routes'),
   guard('H34 the check-in of a series of another ledger changes nothing', 'server/series-routes'),

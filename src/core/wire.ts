@@ -307,8 +307,10 @@ export interface ExplainAnswer {
      * - `above`: it was never granted, and lies above all granted numbers.
      * - `forgotten`: no grant on record covers it. Grants are forgotten after the horizon, and
      *   some numbers are skipped.
+     * - `elsewhere`: no grant on record covers it. The collection is counted by another server or
+     *   counter, which may have given it to others.
      */
-    state: 'used' | 'held' | 'free' | 'returned' | 'above' | 'forgotten'
+    state: 'used' | 'held' | 'free' | 'returned' | 'above' | 'forgotten' | 'elsewhere'
     /** How far the collection has gone. */
     max: number
     /** Nothing at or below is granted any more. Absent: the number is above. */

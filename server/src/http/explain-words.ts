@@ -46,6 +46,11 @@ function stateInWords({ state, max, floor }: State): string {
       return `it came back unused, and nobody gets it any more.${never}`
     case 'above':
       return `it was never granted. The highest number that was is ${max}.${never}`
+    case 'elsewhere':
+      return (
+        'no grant on record here covers it. These numbers come from another server or counter, ' +
+        `which may have given it to others: ask there.${never}`
+      )
     case 'forgotten':
       return floor === undefined
         ? 'no grant on record covers it. It was granted and used so long ago that the server has ' +

@@ -4,7 +4,15 @@
  * under its name get no number of before.
  */
 import { setImmediate } from 'node:timers'
-import { distinct, keyOf, keyText, lettersOf, normalized, seriesKey } from './collections.js'
+import {
+  authorityOf,
+  distinct,
+  keyOf,
+  keyText,
+  lettersOf,
+  normalized,
+  seriesKey,
+} from './collections.js'
 import { isRestored, type LedgerCore } from './core.js'
 import { makerOf, toSeries } from './hand-over.js'
 import { periodsIn } from './heard.js'
@@ -44,6 +52,7 @@ export function operation({ store, context, change }: LedgerCore): Operation {
       const { rows: series, next } = await seriesFor(store, asked)
       const grants = await store.readCovering(asked, asked.number)
       return explain(asked, {
+        isCountedHere: authorityOf(context.bound, asked) === 'ledger',
         collection: row?.droppedAt === null ? row : undefined,
         grants,
         series,
@@ -136,6 +145,8 @@ function drop(rows: Rows, databases: readonly string[], at: number): StepResult<
 
 /** The store's rows that may be about a number. */
 interface Evidence {
+  /** Or by another server or counter, which may have given numbers to others. */
+  isCountedHere: boolean
   /** Undefined: no range of the collection was ever granted, or it was dropped. */
   collection: CollectionRow | undefined
   /** The grants that cover the number, or did before it came back; oldest first. */
@@ -160,12 +171,13 @@ async function seriesFor(
 
 function explain(asked: NumberQuestion, evidence: Evidence): Explanation {
   const { database, collection, number, series, period } = asked
-  const { collection: row, grants } = evidence
+  const { collection: row, grants, isCountedHere } = evidence
   return {
     database,
     collection,
     number,
-    ...(series === undefined && row && { id: { ...stateOf(number, row, grants), max: row.max } }),
+    ...(series === undefined &&
+      row && { id: { ...stateOf(number, row, grants, isCountedHere), max: row.max } }),
     grants: series === undefined ? grants.map((grant) => grantOf(number, grant)) : [],
     series: evidence.series.map((each) => inSeries(number, each, period)),
     ...(evidence.isMore && { more: true }),
@@ -176,11 +188,13 @@ function stateOf(
   number: number,
   row: CollectionRow,
   grants: readonly GrantRow[],
+  isCountedHere: boolean,
 ): Pick<NonNullable<Explanation['id']>, 'state' | 'floor'> {
   const floor = number <= row.floor ? { floor: row.floor } : {}
   const holder = grants.find(({ high }) => number <= high)
   if (holder) return { state: number <= holder.issued ? 'used' : 'held', ...floor }
   if (freeOf(row).some(([low, high]) => low <= number && number <= high)) return { state: 'free' }
+  if (!isCountedHere && grants.length === 0) return { state: 'elsewhere', ...floor }
   if (number > Math.max(row.max, row.highWater)) return { state: 'above', ...floor }
   // The end of the line came back: the next grants begin there.
   if (number > row.max && number > row.floor) return { state: 'free' }

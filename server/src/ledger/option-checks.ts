@@ -29,11 +29,14 @@ export const byName = <Key extends z.core.$ZodRecordKey, Value extends z.ZodType
     z.record(name, value),
   )
 
-/** The limits of RavenDB, so that a database may move there. */
+/**
+ * The limits of RavenDB, so that a database may move there. A region asks by names in lower case:
+ * there `İ` is `i` and a dot.
+ */
 export const databaseName = z
   .string()
-  .regex(
-    DATABASE_NAME,
+  .refine(
+    (name) => DATABASE_NAME.test(name.replaceAll('i\u0307', 'İ')),
     "a database's name has 1 to 128 letters, digits, dots, dashes or underscores",
   )
 

@@ -5,8 +5,10 @@
  * numbers.
  */
 import { randomUUID } from 'node:crypto'
+import { toFailure } from '../../../../src/core/errors.js'
 import type { OwnerCallbacks, Target } from '../../../../src/device/contract.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
+import type { DeviceState } from '../../../../src/device/state.js'
 import type { Source } from '../../../../src/source/source.js'
 import { createOwner } from '../../../../src/worker/owner.js'
 import type { World } from '../../../../src/worker/world.js'
@@ -17,14 +19,27 @@ import {
   keyText,
   normalized,
 } from '../../ledger/collections.js'
-import type { ClaimOutcome, ClaimRequest, CollectionKey, Ledger } from '../../ledger/ledger.js'
+import type {
+  ClaimOutcome,
+  ClaimRequest,
+  CollectionKey,
+  IdentityKey,
+  Ledger,
+} from '../../ledger/ledger.js'
 import { CounterUnusable } from '../../ledger/ledger-errors.js'
 import { checkFloors } from '../../ledger/marks.js'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
 import { claimWithAuthority, upstreamFailure } from '../upstream/authority.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './region-options.js'
-import { heldState, namesIn, rootNames, showing } from './root-names.js'
+import {
+  type AskRoot,
+  betweenTwoRoots,
+  heldState,
+  namesIn,
+  rootNames,
+  showing,
+} from './root-names.js'
 import { type RootSource, rootSource } from './root-source.js'
 import { Supply, type SupplyContext } from './supply.js'
 
@@ -36,15 +51,9 @@ export const ALL_FROM_ROOT: BoundCollections = new Map([
   ],
 ])
 
-/** Region and root may move to other addresses, so no address is in it. */
-const AUTHORITY = 'root'
+/** Part of the keys of records. Region and root may move to other addresses, so none is in it. */
+const kindOf = (root: Root | Etcd): string => ('etcd' in root ? 'etcd' : 'root')
 const SEPARATOR = '/'
-
-const keyOf = ({ database, collection }: CollectionKey): StoreKey => [
-  AUTHORITY,
-  database,
-  collection + SEPARATOR,
-]
 
 const targetOf = ({ database, collection }: CollectionKey, reserve: number): Target => ({
   database,
@@ -74,16 +83,15 @@ export async function checkRole(
         'granted twice. Give `upstream` in the configuration.',
     )
   }
-  const names = await namesIn(devices, held)
-  const isOfEtcd = names && Object.keys(names).length === 0
   // guard: H34 a region goes on with the kind of root that it has
-  if (names && isOfEtcd !== 'etcd' in root)
-    throw new Error(
-      `The numbers of this region came from ${isOfEtcd ? 'etcd' : 'another server'}, and ` +
-        `another root may grant the same ones to other regions. Set \`upstream\` back. To move ` +
-        'all regions, raise the floors of the new root above all that was granted, and give ' +
-        'each region a new ledger.',
-    )
+  for (const key of held.filter(([kind]) => kind !== kindOf(root)))
+    if ((await heldState(devices, key)).serverTag !== undefined)
+      throw new Error(
+        `The numbers of this region came from ${'etcd' in root ? 'another server' : 'etcd'}, and ` +
+          'another root may grant the same ones to other regions. Set `upstream` back. To move ' +
+          'all regions, raise the floors of the new root above all that was granted, and give ' +
+          'each region a new ledger.',
+      )
   const known = new Set(held.map(([, database, prefix]) => JSON.stringify([database, prefix])))
   const own = (await ledger.status()).find(
     ({ database, collection, max }) =>
@@ -102,7 +110,14 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   // A root's tag comes with each range. Of an etcd, the settings say it.
   // guard: H10 a region over etcd makes no ids of another etcd
   if ('etcd' in root) ledger.useIdParts?.({ nodeTag: root.tag, serverPrefix: undefined })
-  const copied = (key: CollectionKey) => dropHeld(ledger, devices, key)
+  const kind = kindOf(root)
+  const keyOf = ({ database, collection }: CollectionKey): StoreKey => [
+    kind,
+    database,
+    collection + SEPARATOR,
+  ]
+  const heldOf = (key: CollectionKey) => heldState(devices, keyOf(key))
+  const copied = async (key: CollectionKey) => dropHeld(ledger, key, await heldOf(key))
   const source: RootSource | EtcdSource =
     'etcd' in root
       ? etcdSource(root)
@@ -115,8 +130,9 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
         })
   const page = randomUUID()
   const answers: SupplyContext['answers'] = {}
-  const roots = rootNames(devices, keyOf, 'etcd' in root)
-  const owner = openOwner(devices, source, page, answers, roots.heard)
+  const askRoot = asking(source)
+  const roots = rootNames(devices, keyOf, askRoot)
+  const owner = openOwner(devices, source, kind, page, answers, roots.heard)
   const newId = randomUUID
   const ledgers = async (name: string) =>
     namesIn(
@@ -124,18 +140,18 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       (await devices.keys()).filter(([, database]) => database === name),
     )
   const context = { owner, devices, source, copied, ledgers, page, answers, newId }
-  const supplies = suppliesOf(context, root.reserve)
+  const supplies = suppliesOf(context, keyOf, root.reserve)
   return {
     ...ledger,
-    ...identitiesOf(owner),
+    ...identitiesOf(owner, askRoot, ledgers),
     ...floorsOf(ledger, source, root.reserve),
     readName: async () => roots.names()[0],
     useIdParts: undefined,
     async claim(requests) {
-      return claim(roots.under(ledger), devices, supplies, requests, roots.learn)
+      return claim(roots.under(ledger), heldOf, supplies, requests, roots.learn)
     },
     async checkIn(request) {
-      roots.refuseOthers(request)
+      await roots.refuseOthers(request)
       return ledger.checkIn(request)
     },
     async follow() {
@@ -162,9 +178,25 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   }
 }
 
+/** By a check-in that shows no number. Undefined: an etcd knows no names. */
+const asking = ({ checkIn }: Source): AskRoot | undefined =>
+  checkIn &&
+  (async (database, ledgers) => {
+    const request = { id: randomUUID(), grants: [], spent: [], ledgers }
+    try {
+      await checkIn(targetOf({ database, collection: '' }, 0), request)
+      return undefined
+    } catch (error) {
+      return toFailure(error, 'server-unreachable')
+    }
+  })
+
 /** This region is a copy: the ledger goes on above all that the device holds. */
-async function dropHeld(ledger: Ledger, devices: DeviceStore, key: CollectionKey): Promise<void> {
-  const { ranges, leases, offers, issued } = await heldState(devices, keyOf(key))
+async function dropHeld(
+  ledger: Ledger,
+  key: CollectionKey,
+  { ranges, leases, offers, issued }: DeviceState,
+): Promise<void> {
   const held = [...ranges, ...[...leases, ...offers].map(({ range }) => range)]
   const { max } = await ledger.read(key)
   // guard: H13 of what a copied region has just taken it grants nothing
@@ -175,13 +207,14 @@ async function dropHeld(ledger: Ledger, devices: DeviceStore, key: CollectionKey
 function openOwner(
   devices: DeviceStore,
   source: Source,
+  kind: string,
   page: string,
   answers: SupplyContext['answers'],
   changed: OwnerCallbacks['changed'],
 ) {
   const owner = createOwner(regionWorld(devices, source))
   owner.open(
-    { url: AUTHORITY, name: AUTHORITY, page, headers: {}, timeout: 0, answers },
+    { url: kind, name: kind, page, headers: {}, timeout: 0, answers },
     {
       headers: async () => ({ headers: {} }),
       changed,
@@ -192,9 +225,15 @@ function openOwner(
   return owner
 }
 
+type HeldOf = (key: CollectionKey) => Promise<DeviceState>
+
 type Supplies = ReturnType<typeof suppliesOf>
 
-function suppliesOf(context: SupplyContext, reserve: number) {
+function suppliesOf(
+  context: SupplyContext,
+  keyOf: (key: CollectionKey) => StoreKey,
+  reserve: number,
+) {
   const supplies = new Map<string, Supply>()
   return {
     of(key: CollectionKey): Supply {
@@ -217,7 +256,7 @@ function suppliesOf(context: SupplyContext, reserve: number) {
 
 async function claim(
   ledger: Ledger,
-  devices: DeviceStore,
+  heldOf: HeldOf,
   supplies: Supplies,
   requests: readonly ClaimRequest[],
   learn: (key: CollectionKey) => Promise<void>,
@@ -239,7 +278,7 @@ async function claim(
     },
     claims,
     async (key, short, max) => {
-      await checkNotOwn(devices, key, short)
+      await checkNotOwn(heldOf, key, short)
       const count = short.reduce((sum, claim) => sum + claim.count, 0)
       const taken = await supplies.of(key).take(count, max)
       await learn(key)
@@ -250,11 +289,11 @@ async function claim(
 
 /** @throws CounterUnusable when a claim is the one that this region has sent to its root */
 async function checkNotOwn(
-  devices: DeviceStore,
+  heldOf: HeldOf,
   key: CollectionKey,
   claims: readonly ClaimRequest[],
 ): Promise<void> {
-  const ownId = (await heldState(devices, keyOf(key))).claim?.id
+  const ownId = (await heldOf(key)).claim?.id
   // Claims of RavenDB's clients have no id.
   if (ownId !== undefined && claims.some(({ id }) => id === ownId))
     throw new CounterUnusable(
@@ -263,18 +302,42 @@ async function checkNotOwn(
     )
 }
 
+/**
+ * The answer about an identity names no ledger, so the root is asked before.
+ * @throws CounterUnusable when it is another one than that of the database's numbers
+ */
+async function refuseOtherRoot(
+  askRoot: AskRoot,
+  ledgers: SupplyContext['ledgers'],
+  { database: given, name }: IdentityKey,
+): Promise<void> {
+  const database = given.toLowerCase()
+  const names = await ledgers(database)
+  const failure = names && (await askRoot(database, names))
+  if (!failure) return
+  if (!failure.ledger) throw upstreamFailure(failure, FROM_ROOT)
+  // Who follows has raised the identities, too.
+  if (failure.ledger.above === undefined) throw betweenTwoRoots(name)
+}
+
+const FROM_ROOT = 'Identities come from the root.'
+
 const identitiesOf = (
   owner: ReturnType<typeof openOwner>,
+  askRoot: AskRoot | undefined,
+  ledgers: SupplyContext['ledgers'],
 ): Pick<Ledger, 'nextIdentities' | 'seedIdentity'> => ({
   async nextIdentities(claims) {
+    // guard: H34 a region gives no identity of a second root
+    for (const claim of distinct(claims, ({ database }) => database.toLowerCase()))
+      if (askRoot) await refuseOtherRoot(askRoot, ledgers, claim)
     const answers = await Promise.all(
       claims.map(({ database, name, id = randomUUID() }) =>
         owner.nextIdentity(database, name.replace(/\|$/, ''), id),
       ),
     )
     return answers.map((answer) => {
-      if ('failure' in answer)
-        throw upstreamFailure(answer.failure, 'Identities come from the root.')
+      if ('failure' in answer) throw upstreamFailure(answer.failure, FROM_ROOT)
       return { value: answer.number }
     })
   },

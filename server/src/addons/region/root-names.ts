@@ -3,6 +3,7 @@
  * own device has heard. Guarantees that a region whose root became another ledger grants nothing.
  */
 
+import type { Failure } from '../../../../src/core/errors.js'
 import type { CheckInRequest } from '../../../../src/core/wire.js'
 import type { OwnerCallbacks } from '../../../../src/device/contract.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
@@ -20,6 +21,13 @@ import type {
 import { CounterUnusable, HeldOfAnother } from '../../ledger/ledger-errors.js'
 import { otherLedger } from '../../ledger/name.js'
 
+interface Known {
+  database: string
+  names: LedgerNames
+  /** That were followed. */
+  former: readonly string[]
+}
+
 /** The stored state of a collection of the region's device. */
 export async function heldState(devices: DeviceStore, key: StoreKey): Promise<DeviceState> {
   const { stored } = await devices.read(key)
@@ -27,17 +35,17 @@ export async function heldState(devices: DeviceStore, key: StoreKey): Promise<De
 }
 
 /**
- * Of which ledgers a region's numbers are; an empty object: of an etcd.
+ * Of which ledgers a region's numbers are.
  * @param keys of its collections
- * @returns undefined: it has no number yet
+ * @returns undefined: it has no number yet, or none of a ledger that has a name
  */
 export async function namesIn(
   devices: DeviceStore,
   keys: readonly StoreKey[],
 ): Promise<LedgerNames | undefined> {
   for (const key of keys) {
-    const { ledgers, serverTag } = await heldState(devices, key)
-    if (ledgers || serverTag !== undefined) return ledgers ?? {}
+    const { ledgers } = await heldState(devices, key)
+    if (ledgers) return ledgers
   }
   return undefined
 }
@@ -80,21 +88,24 @@ export const betweenTwoRoots = (collection: string): CounterUnusable =>
       'server again. If that one is lost, run at the other: npx offline-hilo-server follow',
   )
 
-/** @param isNameless the root is no ledger: there is nothing to read before each claim */
+/** Why the root refuses who shows these names. Undefined: it does not. */
+export type AskRoot = (database: string, names: LedgerNames) => Promise<Failure | undefined>
+
+/** @param askRoot undefined: it is no ledger, and there is nothing to read before each claim */
 export function rootNames(
   devices: DeviceStore,
   keyOf: (key: CollectionKey) => StoreKey,
-  isNameless: boolean,
+  askRoot: AskRoot | undefined,
 ) {
   /** By collection. A root may be parted: then each database has a ledger of its own. */
-  const known = new Map<string, { database: string; names: LedgerNames }>()
+  const known = new Map<string, Known>()
   const stopped = new Set<string>()
 
   /** Reads the name, until there is one: it does not change while the region grants. */
   async function learn(key: CollectionKey): Promise<void> {
-    if (isNameless || known.has(keyText(key))) return
-    const { ledgers, stopped: stop } = await heldState(devices, keyOf(key))
-    if (ledgers) known.set(keyText(key), { database: key.database, names: ledgers })
+    if (!askRoot || known.has(keyText(key))) return
+    const { ledgers, former = [], stopped: stop } = await heldState(devices, keyOf(key))
+    if (ledgers) known.set(keyText(key), { database: key.database, names: ledgers, former })
     if (stop) stopped.add(keyText(key))
   }
 
@@ -106,30 +117,35 @@ export function rootNames(
     if (view.followed) known.delete(key)
   }
 
-  function otherThan(
-    names: LedgerNames,
+  async function otherThan(
+    { database, names, former }: Known,
     ledgers: LedgerNames | undefined,
-  ): OtherLedger | undefined {
+  ): Promise<OtherLedger | undefined> {
     for (const [tag, name] of Object.entries(names)) {
       const other = otherLedger(ledgers, tag, name, {})
-      if (other) return other
+      if (!other) continue
+      if (!former.includes(other.held)) return other
+      // The root follows that one, and says above which number.
+      const heard = (await askRoot!(database, { [tag]: other.held }))?.ledger
+      return heard?.name === name ? { ...other, above: heard.above } : other
     }
     return undefined
   }
 
   /** The ledger of the region, which refuses devices of another root. */
   function under(ledger: Ledger): Ledger {
-    const refusal = (claim: ClaimRequest): ClaimOutcome | undefined => {
+    const refusal = async (claim: ClaimRequest): Promise<ClaimOutcome | undefined> => {
       const key = keyText(normalized(claim))
       // guard: H34 a region between two roots grants nothing
       if (stopped.has(key)) throw betweenTwoRoots(claim.collection)
-      const other = otherThan(known.get(key)?.names ?? {}, claim.ledgers)
+      const own = known.get(key)
+      const other = own && (await otherThan(own, claim.ledgers))
       return other && { refused: 'other-ledger', max: 0, other }
     }
     return {
       ...ledger,
       async claim(claims, received) {
-        const refusals = claims.map(refusal)
+        const refusals = await Promise.all(claims.map(refusal))
         const granted = await ledger.claim(
           claims.filter((_, i) => !refusals[i]),
           received,
@@ -147,12 +163,10 @@ export function rootNames(
   }
 
   /** @throws HeldOfAnother */
-  function refuseOthers({ database, ledgers }: CheckIn): void {
-    const names = [...known.values()]
-      .filter((each) => each.database === database.toLowerCase())
-      .map((each) => each.names)
-    const other = names.length > 0 ? otherThan(names[0]!, ledgers) : undefined
-    if (other && !names.some((each) => each[other.serverTag] === other.held))
+  async function refuseOthers({ database, ledgers }: CheckIn): Promise<void> {
+    const all = [...known.values()].filter((each) => each.database === database.toLowerCase())
+    const other = all[0] && (await otherThan(all[0], ledgers))
+    if (other && !all.some(({ names }) => names[other.serverTag] === other.held))
       throw new HeldOfAnother(database, other)
   }
 

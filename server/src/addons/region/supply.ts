@@ -162,6 +162,7 @@ export class Supply {
       if (isLater) return
       if (request) {
         const answer = await this.#checkIn(request)
+        if (answer === 'followed') continue
         if (!answer) return
         await this.#update((state) => [
           ledBack(applyCheckIn(state, request.id, answer, Date.now()), answer.ledger),
@@ -178,16 +179,18 @@ export class Supply {
   }
 
   /** @returns undefined when the root does not answer */
-  async #checkIn(request: CheckInRequest): Promise<CheckInAnswer | undefined> {
+  async #checkIn(request: CheckInRequest): Promise<CheckInAnswer | 'followed' | undefined> {
     try {
       return await this.#context.source.checkIn!(this.#target, request)
     } catch (error) {
       const { ledger, ...told } = toFailure(error, 'server-unreachable')
-      const isStopped = await this.#update((state) => {
+      const { isStopped, isFollowed } = await this.#update((state) => {
         const follows = ledger && request.ledgers?.[ledger.tag]
         const heard = ledger ? hear(state, { ...ledger, follows }, Date.now()) : state
-        return [heard, heard.stopped !== undefined]
+        const isStopped = heard.stopped !== undefined
+        return [heard, { isStopped, isFollowed: heard !== state && !isStopped }]
       })
+      if (isFollowed) return 'followed'
       const failure = upstreamFailure(told)
       // Between two roots it waits for the answer, which says whether it is led back.
       if (failure instanceof UpstreamUnavailable && !isStopped) return undefined

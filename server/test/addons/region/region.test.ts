@@ -11,6 +11,7 @@ import { freePort } from '../../../../test/support/free-port.js'
 import { openPool } from '../../../src/addons/postgres/pool.js'
 import { connectionTo } from '../../../src/addons/postgres/postgres-store.js'
 import { upgradePostgres } from '../../../src/addons/postgres/upgrade.js'
+import { inWords } from '../../../src/http/explain-words.js'
 import {
   createHiloHandler,
   type Grant,
@@ -20,6 +21,7 @@ import {
   openLedger,
   serve,
 } from '../../../src/index.js'
+import type { OtherLedger } from '../../../src/ledger/ledger.js'
 import { deviceStore } from '../../../src/sql/devices.js'
 import { SQLITE_FILE } from '../../../src/sql/schema.js'
 import { backUp } from '../../../src/sqlite/backup.js'
@@ -247,6 +249,13 @@ test('three regions go on for an hour without their root', async () => {
   vi.useRealTimers()
   expect(await root.claims()).toBeGreaterThan(claims)
   expect(overlapping(taken)).toEqual([])
+})
+
+test('a region asks for a database whose name has more characters in lower case', async () => {
+  const root = await newRoot()
+  const { take } = await newRegion({ url: root.url })
+  expect(span(await take({ database: 'İstanbul' }))).toEqual([1, 32])
+  expect(span(await take({ database: 'İ'.repeat(128) }))).toEqual([1, 32])
 })
 
 test('a region that closes keeps its reserve, and gives back the rest', async () => {
@@ -543,6 +552,61 @@ test('identities are counted by the root', async () => {
   ).rejects.toThrow(/Only the root/)
 })
 
+test('a region says of no number that it was never granted: others may have it', async () => {
+  const root = await newRoot()
+  const [north, south] = [await newRegion({ url: root.url }), await newRegion({ url: root.url })]
+  await north.take()
+  const [number] = span(await south.take())
+  const { ledger } = north
+  expect(await ledger.explain({ ...KEY, number: 5 })).toMatchObject({ id: { state: 'held' } })
+  const explained = await ledger.explain({ ...KEY, number: number! })
+  expect(explained).toMatchObject({ id: { state: 'elsewhere', max: 32 }, grants: [] })
+  expect(inWords(explained)).toMatch(/another server or counter, which may have given it to others/)
+})
+
+test('after another ledger followed its root, a region and its devices go on', async () => {
+  const [root, other] = [await newRoot(), await newRoot()]
+  const dataDir = newFolder()
+  const before = await newRegion({ url: root.url }, { dataDir })
+  const { serverTag, ledger: name } = await before.take()
+  await before.close()
+  const ledgers = { [serverTag]: name! }
+  await other.ledger.follow({ database: 'shop', name: name!, above: 100_000 })
+  const { ledger, take, claim } = await newRegion({ url: other.url }, { dataDir })
+  const [low] = span(await take())
+  expect(low).toBeGreaterThan(100_000)
+  const told = { held: name, name: await nameOf(other), above: 100_000 }
+  expect(await claim({ ledgers })).toMatchObject({ refused: 'other-ledger', other: told })
+  const checkIn = { database: 'shop', id: newId(), grants: [], at: AT, ledgers }
+  await expect(ledger.checkIn(checkIn)).rejects.toMatchObject({ other: told })
+  const strange = { [serverTag]: 'another2name3abc' }
+  const { other: unknown } = (await claim({ ledgers: strange })) as { other?: OtherLedger }
+  expect(unknown!.above).toBeUndefined()
+  await other.stop()
+  const { other: untold } = (await claim({ ledgers })) as { other?: OtherLedger }
+  expect(untold!.above).toBeUndefined()
+})
+
+test('a region gives no identity of another root', async () => {
+  const [root, other] = [await newRoot(), await newRoot()]
+  let answering = root.url
+  const address = await relayTo(() => answering)
+  const { ledger, take } = await newRegion({ url: address })
+  await take({ database: 'Shop' })
+  const next = async () => {
+    const identity = { database: 'Shop', name: 'invoices|', id: newId(), at: AT }
+    return (await ledger.nextIdentities([identity]))[0]
+  }
+  expect(await next()).toEqual({ value: 1 })
+  answering = other.url
+  await expect(next()).rejects.toThrow(/Another ledger .* nothing of 'invoices\|' is granted/)
+  answering = root.url
+  expect(await next()).toEqual({ value: 2 })
+  await other.ledger.follow({ database: 'shop', name: await nameOf(root), above: 1_000_000 })
+  answering = other.url
+  expect(await next()).toEqual({ value: 1_000_001 })
+})
+
 test('an identity that its root refuses is not asked for as if the root were away', async () => {
   const token = 'claims-only-0123456789'
   const root = await serve({
@@ -691,7 +755,7 @@ describe('a region refuses', () => {
     const ofEtcd = newFolder()
     await (await newRegion(etcd, { dataDir: ofEtcd })).close()
     const store = openSqliteStore(ofEtcd, new Map())
-    await store.devices.update(['root', 'shop', 'orders/'], () => ({
+    await store.devices.update(['etcd', 'shop', 'orders/'], () => ({
       state: { ...emptyState(), issued: 100, serverTag: 'A' },
       result: undefined,
     }))
@@ -700,6 +764,16 @@ describe('a region refuses', () => {
       /numbers of this region came from etcd/,
     )
     await (await newRegion(etcd, { dataDir: ofEtcd })).close()
+  })
+
+  test('no root that is a server, though its answers name no ledger', async () => {
+    const url = await fakeRoot(() => grant({}))
+    const dataDir = newFolder()
+    const region = await newRegion({ url, reserve: 0 }, { dataDir })
+    expect(span(await region.take())).toEqual([1, 32])
+    await region.close()
+    // The root has bound the collection to a RavenDB, or is a region over etcd.
+    await newRegion({ url, reserve: 0 }, { dataDir })
   })
 
   test('a device of another root: it is granted nothing, and its check-in is refused', async () => {
