@@ -1005,6 +1005,7 @@ export const GUARDS: Guard[] = [
     'const range = ranges.at(-1)',
   ),
   guard('H28 a number of a range is given once', 'server/ledger/rules'),
+  guard('H28 what is in doubt is kept, whatever the claim is answered', 'server/ledger/rules'),
   guard(
     'H28 after a restore no name is given before those that exist are listed',
     'server/ledger/rules',

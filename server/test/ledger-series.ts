@@ -202,6 +202,16 @@ export function describeSeries(promise: Promises): void {
     },
   )
 
+  promise('numbers in doubt are kept, also where the claim is refused', async (bench) => {
+    const { ledger, database } = bench
+    const { begin, list } = seriesOf(ledger, database)
+    const { token } = await begin({ name: 'T3' })
+    // A till's app asks for its series by name, which it has lost.
+    const again = { name: 'T3', ended: { letter: 'T3', token, from: 5, to: 12 } }
+    await expect(begin(again)).rejects.toThrow('taken')
+    expect((await list())[0]).toMatchObject({ doubtful: { from: 5, to: 12 } })
+  })
+
   promise(
     'a device that has changed what was heard, or lost its end, is found: its series is closed',
     async ({ ledger, database }) => {

@@ -11,7 +11,6 @@ import {
   type LedgerCore,
   selectionOfShown,
 } from './core.js'
-import type { TokenContent } from './grant-token.js'
 import { handOver, handOversOf, isFor, rangesOf, takeOver, toSeries } from './hand-over.js'
 import { heardIn, highestOf, isOfPrefix, periodsOf, rangeName } from './heard.js'
 import type {
@@ -31,7 +30,7 @@ import type {
 import { HeldOfAnother } from './ledger-errors.js'
 import type { RowStore, Rows, Selection, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
-import { checkInSeries, claimSeries, letterClaim, otherOf } from './series.js'
+import { checkInSeries, claimSeries, letterClaim, otherOf, withDoubt } from './series.js'
 import { eachSeries, readPage } from './series-pages.js'
 import type { SharingCore } from './shared-commits.js'
 import { turns } from './turns.js'
@@ -124,8 +123,8 @@ export function seriesRegister(core: SharingCore): SeriesRegister {
         const known = await store.findSeries({ database, collection, nameKey: seriesKey(name) })
         if (known) return toSeries(known)
         const outcome = await change([database], {
-          select: selectionOfClaim(claim, context, undefined),
-          step: (rows) => untold(claimSeries(rows, claim, undefined, false, context)),
+          select: selectionOfClaim(claim, context),
+          step: (rows) => untold(claimSeries(rows, claim, false, context)),
         })
         if ('refused' in outcome && outcome.refused !== 'taken') return outcome as ClaimRefusal
       }
@@ -184,6 +183,12 @@ async function claimIn(
   const { limits, tokens } = context
   const { database, ended, by, most } = claim
   const token = ended && tokens.read(ended.token, database)
+  // guard: H28 what is in doubt is kept, whatever the claim is answered
+  if (token && ended.from <= ended.to)
+    await change([database], {
+      select: { series: [token.id] },
+      step: (rows) => withDoubt(rows, claim, token),
+    })
   const ofOwn =
     <T>(step: SeriesStep<T>): SeriesStep<T | ClaimRefusal> =>
     (rows) => {
@@ -206,19 +211,19 @@ async function claimIn(
   const isMany =
     by !== undefined && most !== undefined && (await store.countOpenSeries(database, by)) >= most
   const full = isFull ? 'full' : isMany && 'many'
-  const select = selectionOfClaim(claim, context, token)
+  const select = selectionOfClaim(claim, context)
   return change([database], {
     select,
     step: ofOwn<SeriesOutcome>((rows) => {
       const known = rows.claimed.get(keyText(letter))?.get(claim.id)
       // A claim that is repeated gets the name that its series has.
       if (known && !rows.selected.series?.includes(known.id))
-        return { select: { ...select, series: [...select.series, known.id] } }
+        return { select: { ...select, series: [known.id] } }
       const isNew = claim.name !== undefined && !known && !rows.seriesNamed
       const isClosed = isUnlisted(rows, database) && !isRestored(rows, database)
       // guard: H28 after a restore no name is given before those that exist are listed
       if (isNew && isClosed) return { answer: { refused: 'unlisted' }, changes: {} }
-      return claimSeries(rows, claim, token, full, context)
+      return claimSeries(rows, claim, full, context)
     }),
   })
 }
@@ -232,18 +237,13 @@ const untold = ({ answer, changes }: StepResult<SeriesOutcome>): StepResult<Seri
   },
 })
 
-const selectionOfClaim = (
-  claim: SeriesClaim,
-  { limits }: LedgerContext,
-  ended: TokenContent | undefined,
-) => {
+const selectionOfClaim = (claim: SeriesClaim, { limits }: LedgerContext) => {
   const { database, collection, name } = claim
   const letter = letterClaim(claim)
   return {
     collections: [{ database, collection: letter.collection }],
     quota: limits,
     claims: [letter],
-    series: ended ? [ended.id] : [],
     seriesNamed:
       name === undefined ? undefined : { database, collection, nameKey: seriesKey(name) },
   }

@@ -53,13 +53,11 @@ export const otherOf = (
   )
 
 /**
- * @param ended the token of the series that the device has ended, as it was read
  * @param full the database (`full`) or the token of access (`many`) has as many as are allowed
  */
 export function claimSeries(
   rows: Rows,
   claim: SeriesClaim,
-  ended: TokenContent | undefined,
   full: 'full' | 'many' | false,
   context: LedgerContext,
 ): StepResult<SeriesOutcome> {
@@ -80,7 +78,6 @@ export function claimSeries(
   if ('refused' in outcome) return { answer: outcome, changes: granted.changes }
   const { database, collection, device, at } = claim
   const [grant] = granted.changes.newGrants ?? []
-  const before = ended && rows.series.get(ended.id)
   const series: SeriesRow[] = []
   const ordinal = outcome.grant.low
   const name = (known && rows.series.get(known.id)?.name) ?? claim.name ?? toLetter(ordinal)
@@ -110,7 +107,6 @@ export function claimSeries(
       handOvers: '[]',
       ranges: '[]',
     })
-  if (grant && before?.database === database) series.push(withDoubt(before, claim))
   return {
     answer: {
       ordinal,
@@ -221,14 +217,23 @@ function withLinks(
 /** The register of series is kept for good, however long nothing is heard of a device. */
 const withoutHorizon = (grant: NewGrant): NewGrant => ({ ...grant, heardAt: MAX_NUMBER })
 
-/** Marks the numbers of a series that another copy of the device may have made, too. */
-function withDoubt(row: SeriesRow, { ended, at }: SeriesClaim): SeriesRow {
+/**
+ * Marks the numbers of a series that another device may have made, too.
+ * @param token of the series that the device has ended
+ */
+export function withDoubt(
+  rows: Rows,
+  { database, ended, at }: SeriesClaim,
+  token: TokenContent,
+): StepResult<undefined> {
   const { from, to } = ended!
-  if (to < from) return row
-  return {
+  const row = rows.series.get(token.id)
+  if (row?.database !== database) return { answer: undefined, changes: {} }
+  const doubted: SeriesRow = {
     ...row,
     seenAt: Math.max(row.seenAt, at),
     doubtfulFrom: Math.min(row.doubtfulFrom ?? from, from),
     doubtfulTo: Math.max(row.doubtfulTo ?? to, to),
   }
+  return { answer: undefined, changes: { series: [doubted] } }
 }

@@ -63,7 +63,7 @@ test.each([
 test('a claim is granted one number of the collection that counts the letters', () => {
   const rows = rowsOf({ collections: [collectionOf({ ...LETTERS, max: 1, highWater: 1 })] })
   const claim = { ...RECEIPTS, id: 'a', device: 'Till 3', at: 1 }
-  const { answer, changes } = claimSeries(rows, claim, undefined, false, contextOf())
+  const { answer, changes } = claimSeries(rows, claim, false, contextOf())
   expect(answer).toMatchObject({ ordinal: 2, isRepeat: false })
   expect(changes).toMatchObject({
     collections: [{ ...LETTERS, max: 2, highWater: 2 }],
