@@ -100,10 +100,11 @@ const maybe =
   (check: Check): Check =>
   (value) =>
     value === undefined || check(value)
+/** Of one with holes, `every` alone would not look at these. */
 const listOf =
   (check: Check): Check =>
   (value) =>
-    Array.isArray(value) && value.every(check)
+    Array.isArray(value) && [...value].every(check)
 function objectOf(checks: Record<string, Check>): Check {
   const names = Object.keys(checks)
   return (value) => isObject(value) && names.every((name) => checks[name]!(value[name]))

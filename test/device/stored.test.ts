@@ -116,6 +116,7 @@ describe('a stored record', () => {
     ['ranges', [{ ...range(1, 5), token: 7 }]],
     ['ranges', { 0: range(1, 5), length: 1 }],
     ['ranges', [null]],
+    ['ranges', new Array(1)],
     ['leases', [range(1, 5)]],
     ['leases', [{ id: 7, range: range(1, 5) }]],
     ['leases', [{ id: 'L', range: range(80, 90) }]],
