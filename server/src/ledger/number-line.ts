@@ -202,15 +202,18 @@ export const above = (floor: number, spans: readonly Span[]): Span[] =>
     span[1] > floor ? [[Math.max(span[0], floor + 1), span[1], ...nodeOf(span)]] : [],
   )
 
-/** Inserts a span into a sorted list, and joins it with those that it touches. */
+/**
+ * Inserts a span into a sorted list, and joins it with those that it touches. After a counter went
+ * back, it may also have numbers of theirs.
+ */
 function insert(spans: Span[], [low, high, ...node]: Span): void {
-  const takeOut = (isNeighbour: (other: Span) => boolean): Span | undefined => {
-    const at = spans.findIndex((other) => other[2] === node[0] && isNeighbour(other))
-    return at < 0 ? undefined : spans.splice(at, 1)[0]
+  const isJoined = (other: Span) =>
+    other[2] === node[0] && other[0] <= high + 1 && other[1] >= low - 1
+  let joined: Span = [low, high, ...node]
+  for (let at = spans.findIndex(isJoined); at >= 0; at = spans.findIndex(isJoined)) {
+    const [other] = spans.splice(at, 1) as [Span]
+    joined = [Math.min(joined[0], other[0]), Math.max(joined[1], other[1]), ...node]
   }
-  const before = takeOut((other) => other[1] === low - 1)
-  const after = takeOut((other) => other[0] === high + 1)
-  const joined: Span = [before?.[0] ?? low, after?.[1] ?? high, ...node]
   const at = spans.findIndex((other) => isBefore(joined, other))
   spans.splice(at < 0 ? spans.length : at, 0, joined)
 }

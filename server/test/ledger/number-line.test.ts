@@ -75,6 +75,18 @@ test('no number is held twice, and what is free was given back and is above the 
   )
 })
 
+test('after a counter went back, a number that comes back twice is free once', () => {
+  const line = { ...EMPTY_LINE, max: 7, highWater: 7, free: [[2, 5]] as const }
+  expect(release(line, 3, 6, 0)).toEqual({ ...line, free: [[2, 6]] })
+  const spans: Span[] = [
+    [2, 3],
+    [5, 6],
+    [9, 9],
+  ]
+  expect(join(spans, [[3, 8]])).toEqual([[2, 9]])
+  expect(join([[2, 3, 'A']], [[3, 8, 'B']])).toHaveLength(2)
+})
+
 describe('of the numbers that may be granted', () => {
   const LAST = 20
   const RUNS = { numRuns: 500 }
