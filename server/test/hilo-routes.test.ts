@@ -254,6 +254,7 @@ describe('hilo/checkin', () => {
     const first = await ask(CHECK_IN, json({ id: ID, grants }))
     expect(first.status).toBe(200)
     expect(first.body).toEqual({
+      id: ID,
       grants: [{ token: expect.any(String), high: 10 }, { unknown: true }],
     })
     expect(await ask(CHECK_IN, json({ id: ID, grants }))).toMatchObject({
@@ -261,6 +262,7 @@ describe('hilo/checkin', () => {
       body: first.body,
     })
     expect((await ask(CHECK_IN, json({ id: OTHER_ID, grants }))).body).toEqual({
+      id: OTHER_ID,
       grants: [{ superseded: true }, { unknown: true }],
     })
   })

@@ -33,6 +33,15 @@ test('a request id that is too long is refused, and takes no number', async () =
   expect((await ask(`${next}a|`, post)).body).toEqual({ NewIdentityValue: 1 })
 })
 
+test('an answer names its request, where that asks for it', async () => {
+  const { ask } = await newHandler()
+  const claimed = `${next}orders|&raft-request-id=k&claim=k`
+  expect((await ask(claimed, post)).body).toEqual({ NewIdentityValue: 1, Claim: 'k' })
+  expect((await ask(`${next}orders|&raft-request-id=k`, post)).body).toEqual({
+    NewIdentityValue: 1,
+  })
+})
+
 test('a server forgets at its start the requests of more than 30 days ago', async () => {
   const dataDir = newFolder()
   const ledger = await openLedger({ create: true, dataDir })

@@ -32,6 +32,7 @@ test('who asks for a series reads nothing of the series of others', async () => 
   const { ask } = await newHandler()
   await ask(SERIES, till(1, 'Till 3'))
   expect((await ask(SERIES, till(2, 'Till 3'))).body).toEqual({
+    claim: id(2),
     series: 'B',
     token: expect.any(String),
     ledger: expect.any(String),
@@ -83,7 +84,7 @@ testHere('without a token a check-in only asks which ledger answers', async () =
   const question = (held: string) =>
     ask(CHECK_IN, json({ id: id(1), token: '', last: 0, ledger: held }))
   const name = (await ledger.readName())!
-  expect((await question(name)).body).toEqual({ unknown: true, ledger: name })
+  expect((await question(name)).body).toEqual({ id: id(1), unknown: true, ledger: name })
   await ledger.follow({ database: 'Shop', name: 'otherotherother2', above: 7 })
   expect(await question('otherotherother2')).toMatchObject({
     status: 409,
@@ -102,8 +103,8 @@ testHere('a check-in: the new token, who closed it, a copy, and what nobody know
     ask(CHECK_IN, json({ id: id(n), token, last }))
   const second = await checkIn(body.token, 2, 4)
   expect(second).toMatchObject({ status: 200, body: { token: expect.any(String) } })
-  expect((await checkIn(body.token, 3, 6)).body).toEqual({ superseded: true, last: 4 })
-  expect((await checkIn('unheard-of', 4, 6)).body).toEqual({ unknown: true })
+  expect((await checkIn(body.token, 3, 6)).body).toEqual({ id: id(3), superseded: true, last: 4 })
+  expect((await checkIn('unheard-of', 4, 6)).body).toEqual({ id: id(4), unknown: true })
   const key = { database: 'Shop', collection: 'receipts', letter: 'A' }
   await ledger.closeSeries({ ...key, by: 'anna', reason: 'stolen', at: 0 })
   const closed = { at: '1970-01-01T00:00:00.000Z', by: 'anna', reason: 'stolen' }
@@ -133,6 +134,7 @@ testHere('a series that was handed over goes on; the lost device hears of it', a
     heard: 4,
   }
   expect((await ask(CHECK_IN, json({ id: id(8), token: lost.token, last: 8 }))).body).toEqual({
+    id: id(8),
     superseded: true,
     last: 4,
     handedOver,

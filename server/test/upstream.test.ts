@@ -269,9 +269,9 @@ describe('an upstream that cannot be used', () => {
     [{ Low: 1.5, High: 4 }, 'it holds no range'],
     [{ Low: '1', High: 4 }, 'it has no Prefix, Low or High'],
     [{ Prefix: 0, Low: 1, High: 4 }, 'it has no Prefix, Low or High'],
-    [{ Prefix: 'users/', Low: 1, High: 32 }, 'it answers another claim'],
-    [{ Low: 1, High: 31 }, 'it answers another claim'],
-    [{ Low: 1, High: 33 }, 'it answers another claim'],
+    [{ Prefix: 'users/', Low: 1, High: 32 }, 'it answers another request'],
+    [{ Low: 1, High: 31 }, 'it answers another request'],
+    [{ Low: 1, High: 33 }, 'it answers another request'],
   ])('%j is no range', async (body, message) => {
     const { nodes } = await startRaven()
     const { take } = await open(nodes[0]!)

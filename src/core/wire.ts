@@ -120,6 +120,8 @@ export interface CheckInRequest {
 
 /** Its answer, 200: one entry per grant of the request, in its order. */
 export interface CheckInAnswer {
+  /** Of the request. Something in between may repeat the answer to another one. */
+  id?: string
   /** The name of the ledger that answers, where the request shows one: another one is refused. */
   ledger?: string | undefined
   /** Its tag. */
@@ -144,6 +146,13 @@ export interface CheckInAnswer {
     /** Another server granted it, which may be behind the same address another time. */
     | { unknown: true }
   )[]
+}
+
+/** Body of a successful `POST /databases/{db}/identity/next`. */
+export interface IdentityAnswer {
+  NewIdentityValue: number
+  /** Extension: the `claim` of the request, if it had one: its `raft-request-id` once more. */
+  Claim?: string
 }
 
 /**
@@ -181,6 +190,8 @@ export const RANGE_PREFIX = /^[A-Za-z0-9._/-]{1,20}$/
 
 /** Its answer, 201 or 200. */
 export interface SeriesAnswer {
+  /** Of the request. */
+  claim?: string
   /** `B` */
   series: string
   token: string
@@ -201,6 +212,8 @@ export const LINK_HASH = /^[\x20-\x7e]{1,512}$/
 
 /** Its answer, 200. */
 export type SeriesCheckInAnswer = SeriesCheckInOutcome & {
+  /** Of the request. */
+  id?: string
   /** The name of the ledger that answers, where the request shows one: another one is refused. */
   ledger?: string | undefined
 }

@@ -118,24 +118,23 @@ interface ReturnCall {
 }
 
 /** RavenDB answers a repeated `raft-request-id` with the same number. */
+/** RavenDB passes over `claim`; our own server's answer has it. */
 export const identityUrl = (url: string, database: string, name: string, key: string): string =>
-  `${databaseUrl(url, database)}/identity/next?name=${encodeURIComponent(`${name}|`)}` +
-  `&raft-request-id=${encodeURIComponent(key)}`
+  `${databaseUrl(url, database)}/identity/next?` +
+  queryOf({ name: `${name}|`, 'raft-request-id': key, claim: key })
 
 export const checkInUrl = (url: string, database: string): string =>
   `${databaseUrl(url, database)}/hilo/checkin`
 
-function hiloUrl(
-  url: string,
-  { database }: Target,
-  action: string,
-  query: Record<string, string | number | undefined>,
-): string {
-  const pairs = Object.entries(query).flatMap(([key, value]) =>
-    value === undefined ? [] : `${key}=${encodeURIComponent(value)}`,
-  )
-  return `${databaseUrl(url, database)}/hilo/${action}?${pairs.join('&')}`
-}
+const hiloUrl = (url: string, { database }: Target, action: string, query: Query): string =>
+  `${databaseUrl(url, database)}/hilo/${action}?${queryOf(query)}`
+
+type Query = Record<string, string | number | undefined>
+
+const queryOf = (query: Query): string =>
+  Object.entries(query)
+    .flatMap(([key, value]) => (value === undefined ? [] : `${key}=${encodeURIComponent(value)}`))
+    .join('&')
 
 const databaseUrl = (url: string, database: string): string =>
   `${url}/databases/${encodeURIComponent(database)}`

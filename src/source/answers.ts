@@ -37,6 +37,28 @@ export const noHiloAnswer = (
 ): HiloError =>
   new HiloError('no-hilo-server', `${noAnswer(url, why, body)} ${advice}`, { noAnswer: true })
 
+/**
+ * Does the answer name its request? A RavenDB's names none.
+ * @throws HiloError `no-hilo-server`
+ */
+export function checkAsked(
+  answered: unknown,
+  asked: string | undefined,
+  url: string,
+  body: string,
+): void {
+  // guard: H11 the answer to another request is no answer
+  if (answered !== undefined && answered !== asked) throw ofAnother(url, body)
+}
+
+export const ofAnother = (url: string, body: string): HiloError =>
+  noHiloAnswer(
+    url,
+    'it answers another request',
+    body,
+    'A cache in front of it seems to answer for it: exempt `/databases` from it.',
+  )
+
 /** A HiLo server's answer contradicts itself. */
 export const invalid = (url: string, why: string, body: string): HiloError =>
   new HiloError('invalid-response', `${noAnswer(url, why, body)} Look into its log.`)

@@ -6,7 +6,13 @@
 import { brief } from '../core/brief.js'
 import { HiloError } from '../core/errors.js'
 import { size } from '../core/range.js'
-import type { CheckInAnswer, ErrorAnswer, NextAnswer, NextManyAnswer } from '../core/wire.js'
+import type {
+  CheckInAnswer,
+  ErrorAnswer,
+  IdentityAnswer,
+  NextAnswer,
+  NextManyAnswer,
+} from '../core/wire.js'
 import type { OwnerConfig, Target } from '../device/contract.js'
 import { type Mark, mark } from '../device/mark.js'
 import {
@@ -22,7 +28,7 @@ import {
 } from '../device/requests.js'
 import type { DeviceClaim, GrantedRange } from '../device/state.js'
 import { isRange } from '../device/stored.js'
-import { invalid, noHiloAnswer, readAnswer } from './answers.js'
+import { checkAsked, invalid, noHiloAnswer, ofAnother, readAnswer } from './answers.js'
 import { type GetHeaders, ledgerIn, requester, type ServerAddress } from './http.js'
 import type { Source } from './source.js'
 
@@ -97,9 +103,10 @@ export function ravenSource(
       readIdentity(
         await request('POST', identityUrl(url, database, name, key), undefined, NUMBER_UNKNOWN),
         url,
+        key,
       ),
     checkIn: async (target, check) =>
-      readCheckIn(await request('POST', checkInUrl(url, target.database), check), url),
+      readCheckIn(await request('POST', checkInUrl(url, target.database), check), url, check.id),
   }
 }
 
@@ -150,7 +157,7 @@ export function readGrant(
   const answer = readAnswer<NextAnswer>(body, url)
   const { range, ...grant } = toGrant(answer, url, asked, id, body)
   // guard: H37 an answer with another mark is no answer
-  if (answer.Claim === undefined && size(range) !== marked.count) throw ofAnotherClaim(url, body)
+  if (answer.Claim === undefined && size(range) !== marked.count) throw ofAnother(url, body)
   const prefix = collection + separator + range.prefix.slice(collection.length + separator.length)
   return { ...grant, range: { ...range, prefix } }
 }
@@ -168,12 +175,11 @@ function toGrant(
   body: string,
 ): GrantedRange {
   const { Prefix, Low, High, ServerTag, Token, Claim, Ledger: ledger } = answer
-  // guard: H11 the answer to another claim is no answer
-  if (Claim !== undefined && Claim !== id) throw ofAnotherClaim(url, body)
+  checkAsked(Claim, id, url, body)
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
     throw noHiloAnswer(url, 'it has no Prefix, Low or High', body)
   // guard: H37 an answer for another tag is no answer
-  if (!Prefix.startsWith(collection + separator)) throw ofAnotherClaim(url, body)
+  if (!Prefix.startsWith(collection + separator)) throw ofAnother(url, body)
   // guard: H15 no range above 2^53−1 is taken
   if (High > Number.MAX_SAFE_INTEGER)
     throw new HiloError(
@@ -194,20 +200,22 @@ function toGrant(
 }
 
 /** @throws HiloError `no-hilo-server`, `invalid-response` */
-function readIdentity(body: string, url: string): number {
-  const { NewIdentityValue: value } = readAnswer<{ NewIdentityValue: number }>(
+function readIdentity(body: string, url: string, key: string): number {
+  const { NewIdentityValue: value, Claim } = readAnswer<IdentityAnswer>(
     body,
     url,
     'NewIdentityValue',
   )
+  checkAsked(Claim, key, url, body)
   if (!Number.isSafeInteger(value))
     throw invalid(url, 'NewIdentityValue is no whole number below 2^53', body)
   return value as number
 }
 
 /** @throws HiloError `no-hilo-server`, `invalid-response` */
-function readCheckIn(body: string, url: string): CheckInAnswer {
-  const { grants, ledger, serverTag } = readAnswer<CheckInAnswer>(body, url, 'grants')
+function readCheckIn(body: string, url: string, asked: string): CheckInAnswer {
+  const { id, grants, ledger, serverTag } = readAnswer<CheckInAnswer>(body, url, 'grants')
+  checkAsked(id, asked, url, body)
   return {
     grants: readResults(grants, url, body),
     ...(typeof ledger === 'string' && { ledger, serverTag: String(serverTag) }),
@@ -229,11 +237,3 @@ function readResults(grants: unknown, url: string, body: string): CheckInAnswer[
 function checkReturned(body: string, url: string): void {
   if (body !== '') readAnswer(body, url)
 }
-
-const ofAnotherClaim = (url: string, body: string): HiloError =>
-  noHiloAnswer(
-    url,
-    'it answers another claim',
-    body,
-    'A cache in front of it seems to ignore the query of addresses: exempt `/databases` from it.',
-  )

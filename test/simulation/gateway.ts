@@ -86,7 +86,7 @@ export class Gateway {
     }
     const kept = this.cache?.answer(request)
     if (kept) {
-      this.#hit(kept.isOfAnother ? 'answer of another claim' : 'own answer out of a shared cache')
+      this.#hit(kept.isOfAnother ? 'answer to another request' : 'own answer out of a shared cache')
       return kept
     }
     if (this.#largest !== undefined && sizeOf(request) > this.#largest) {

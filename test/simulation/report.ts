@@ -75,7 +75,7 @@ const EXPECTED_HITS = [
   'answered 403',
   'answered 502',
   'answer came again',
-  'answer of another claim',
+  'answer to another request',
   'refused for its size',
   'tabs switched off',
   'mounted twice',

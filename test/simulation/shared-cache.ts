@@ -1,7 +1,8 @@
 /**
- * The word `cache`: for a while, a cache between the devices and their server ignores the query of
- * addresses, as a rule of a CDN or a service worker can. It keeps each answer to a GET by its path,
- * and gives it to everybody. Claims of our own server are POST, which no cache keeps.
+ * The words `cache` and `repeating-relay`: for a while, something between the devices and their
+ * server keeps each answer by the path of its address, and gives it to everybody. A cache ignores
+ * the query, as a rule of a CDN or a service worker can, and keeps answers to GET. A relay that is
+ * broken, or hostile, repeats an answer to POST now and then, whatever was asked.
  */
 import type { Reply, Request } from './network.js'
 import { isOneLedger } from './profile.js'
@@ -12,19 +13,31 @@ const LONGEST_MS = 300_000
 const LETTERS = 29
 
 export class SharedCache {
-  readonly #answers = new Map<string, { reply: Reply; href: string }>()
+  readonly #method: 'GET' | 'POST'
+  /** Does it answer this time? */
+  readonly #answers: () => boolean
+  readonly #kept = new Map<string, { reply: Reply; asked: string }>()
+
+  constructor(method: 'GET' | 'POST', answers = () => true) {
+    this.#method = method
+    this.#answers = answers
+  }
 
   /** The answer that it has, perhaps to the request of somebody else. */
-  answer({ method, url }: Request): Reply | undefined {
-    const kept = method === 'GET' ? this.#answers.get(url.pathname) : undefined
-    return kept && { ...kept.reply, isOfAnother: kept.href !== url.href }
+  answer(request: Request): Reply | undefined {
+    const kept = request.method === this.#method && this.#kept.get(request.url.pathname)
+    if (!kept || !this.#answers()) return undefined
+    return { ...kept.reply, isOfAnother: kept.asked !== textOf(request) }
   }
 
-  keep({ method, url }: Request, reply: Reply): void {
-    if (method === 'GET' && reply.status < 300 && !this.#answers.has(url.pathname))
-      this.#answers.set(url.pathname, { reply, href: url.href })
+  keep(request: Request, reply: Reply): void {
+    const { pathname } = request.url
+    if (request.method === this.#method && reply.status < 300 && !this.#kept.has(pathname))
+      this.#kept.set(pathname, { reply, asked: textOf(request) })
   }
 }
+
+const textOf = ({ url, body = '' }: Request): string => url.href + body
 
 export const cache: Word = {
   fits: (profile) => profile.authority === 'raven' || isOneLedger(profile),
@@ -34,9 +47,25 @@ export const cache: Word = {
       : {},
   happens({ gateway, scheduler, driver }, _, random) {
     if (gateway.cache) return
-    gateway.cache = new SharedCache()
+    gateway.cache = new SharedCache('GET')
     const passed = random.between(1_000, LONGEST_MS)
     scheduler.post(driver, passed, 'the cache is empty', () => {
+      gateway.cache = undefined
+    })
+  },
+  heal({ gateway }) {
+    gateway.cache = undefined
+  },
+}
+
+export const repeatingRelay: Word = {
+  fits: ({ authority, counts, nodes }) =>
+    authority === 'own' && counts === 'its ledger' && nodes.length === 1,
+  happens({ gateway, scheduler, driver }, _, random) {
+    if (gateway.cache) return
+    gateway.cache = new SharedCache('POST', () => random.chance(0.5))
+    const passed = random.between(1_000, LONGEST_MS)
+    scheduler.post(driver, passed, 'the relay repeats nothing any more', () => {
       gateway.cache = undefined
     })
   },

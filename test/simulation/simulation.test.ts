@@ -67,6 +67,12 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it('a device takes no answer that something in between repeats', async () => {
+    const [outcome] = await tell([600002], { words: ['repeating-relay'] })
+    expect(outcome!.hits.get('answer to another request')).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
   it(
     'no number is issued twice or outside a grant, or lost without a cause',
     async () => {

@@ -28,7 +28,7 @@ import { createRandom, type Random } from './random.js'
 import { ravenReplaced } from './raven-replaced.js'
 import { region } from './regions.js'
 import { renewSecret } from './renew-secret.js'
-import { cache } from './shared-cache.js'
+import { cache, repeatingRelay } from './shared-cache.js'
 import type { Simulation } from './simulation.js'
 import { sleep } from './sleep.js'
 import { twoHomes } from './two-homes.js'
@@ -63,6 +63,7 @@ const WORDS = {
   prerendered,
   'raven-replaced': ravenReplaced,
   'renew-secret': renewSecret,
+  'repeating-relay': repeatingRelay,
   replica,
   row,
   sleep,

@@ -104,7 +104,7 @@ describe('a claim', () => {
     expect(await refusal(source().claim(target, claim))).toMatchObject({
       code: 'no-hilo-server',
       noAnswer: true,
-      message: expect.stringMatching(/it answers another claim \(.*\{.*A cache in front of it/),
+      message: expect.stringMatching(/it answers another request \(.*\{.*A cache in front of it/),
     })
     serve({ collections: [{ ...answer, ...odd }] })
     expect(await source().claimTogether([{ target, claim }])).toEqual([undefined])
@@ -172,7 +172,7 @@ describe('a RavenDB behind a cache that ignores the query of addresses', () => {
 })
 
 test.each([31, 33])(
-  'a RavenDB that grants %i numbers for 32 answers another claim',
+  'a RavenDB that grants %i numbers for 32 answers another request',
   async (size) => {
     vi.stubGlobal('fetch', async (url: string, { method }: RequestInit) =>
       method === 'POST'
@@ -606,6 +606,26 @@ describe('a check-in', () => {
   ])('refuses an answer that does not say what became of each grant: %j', async (body) => {
     serve(body, { status: 200 })
     expect((await refusal(source().checkIn(target, request))).code).toBe('invalid-response')
+  })
+})
+
+test.each<[string, object, () => Promise<unknown>]>([
+  [
+    'a check-in',
+    { id: 'another', grants: [] },
+    () => source().checkIn(target, { id: 'k', grants: [] }),
+  ],
+  [
+    'an identity',
+    { Claim: 'another', NewIdentityValue: 7 },
+    () => source().nextIdentity('Shop', 'invoices', 'key'),
+  ],
+])('an answer that names another request is none to %s: it was repeated', async (_, body, ask) => {
+  serve(body, { status: 200 })
+  expect(await refusal(ask())).toMatchObject({
+    code: 'no-hilo-server',
+    noAnswer: true,
+    message: expect.stringContaining('it answers another request'),
   })
 })
 

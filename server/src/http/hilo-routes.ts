@@ -147,6 +147,8 @@ export function hiloRoutes(
     note(database, results)
     const name = ledgers?.[serverTag]
     return answer({
+      // guard: H11 the answer to a check-in names it
+      id,
       ...(name !== undefined && { ledger: name, serverTag }),
       grants: results.map(resultAnswer),
     } satisfies CheckInAnswer)

@@ -4,6 +4,7 @@
  * gets the same number.
  */
 import { Hono } from 'hono'
+import type { IdentityAnswer } from '../../../src/core/wire.js'
 import { identityText, normalizedIdentity } from '../ledger/collections.js'
 import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
 import type { Access, Asked, Caller } from './access.js'
@@ -54,14 +55,21 @@ export function identityRoutes(
   return new Hono()
     .post('/identity/next', async (c) => {
       const caller = access.callerOf(c, ['identity'])
-      const { name, id } = readIdentityQuery(new Parameters(c.req.url))
+      const query = new Parameters(c.req.url)
+      const { name, id } = readIdentityQuery(query)
+      // Our own client sends its id twice: RavenDB's answer names no request.
+      const asked = query.note('claim', MAX_REQUEST_ID_BYTES)
       const { database } = caller
       const claim: IdentityClaim = { database, name, id, at: Date.now() }
       const wanted = [{ action: 'identity', tag: name, count: 1 } as const]
       const take = async () => (await queue.add([claim]))[0] as IdentityOutcome | FailedClaim
       const outcome = await pay(caller, { wanted, isShared: true }, claim, take)
       if ('failure' in outcome) throw outcome.failure
-      return answer({ NewIdentityValue: numberOf(outcome, { database, name }) })
+      return answer({
+        NewIdentityValue: numberOf(outcome, { database, name }),
+        // guard: H11 an identity's number names the request for it
+        ...(asked !== undefined && { Claim: asked }),
+      } satisfies IdentityAnswer)
     })
     .post('/identity/seed', async (c) => {
       const caller = access.callerOf(c, ['seed'])

@@ -159,6 +159,8 @@ export function seriesRoutes(
       if (!outcome.isRepeat && !outcome.after) metrics.seriesBegan()
       const { name: series, token, after, mark, ranges } = outcome
       const granted: SeriesAnswer = {
+        // guard: H11 an answer that gives a series names its claim
+        claim: asked.id,
         series,
         token,
         ledger: outcome.ledger,
@@ -196,7 +198,8 @@ export function seriesRoutes(
           'THE SERVER HAS CLOSED A SERIES, FOR THIS REASON. Compare the documents of the devices ' +
             'that had it. To see them, run: npx offline-hilo-server series <database>.',
         )
-      return answer(resultBody(result, told.ledger))
+      // guard: H11 the answer to a series' check-in names it
+      return answer({ id, ...resultBody(result, told.ledger) })
     })
     .post('/hilo/series/close', async (c) => {
       const { database, admit } = access.callerOf(c, ['series-close'])

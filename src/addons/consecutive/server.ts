@@ -14,7 +14,7 @@ import type {
 } from '../../core/wire.js'
 import { SERIES_NAME } from '../../core/wire.js'
 import type { HiloOptions } from '../../device/hilo-options.js'
-import { readAnswer } from '../../source/answers.js'
+import { checkAsked, readAnswer } from '../../source/answers.js'
 import { requester, type ServerAddress } from '../../source/http.js'
 import { present } from './present.js'
 import { isDay, isPrefix } from './ranges.js'
@@ -43,6 +43,7 @@ export function seriesServer(
       const said = await request('POST', address, body, NO_SERIES)
       const answer = readAnswer<SeriesAnswer>(said, url, 'series')
       const { series, token, ledger, after, mark, ranges } = answer
+      checkAsked(answer.claim, body.claim, url, said)
       const isSound =
         isSeriesName(series) &&
         typeof token === 'string' &&
@@ -55,6 +56,7 @@ export function seriesServer(
     async checkIn(body) {
       const said = await request('POST', `${address}/checkin`, body)
       const answer = readAnswer<Outcomes>(said, url, 'token', 'superseded', 'unknown')
+      checkAsked(answer.id, body.id, url, said)
       const { handedOver } = answer as { handedOver?: { last: unknown; heard: unknown } | null }
       const isSound =
         (typeof answer.token === 'string' && areRanges(answer.ranges)) ||
@@ -72,7 +74,7 @@ export function seriesServer(
 
 /** The outcomes that the answer to a check-in may have. */
 type Outcomes = Record<
-  'token' | 'ledger' | 'ranges' | 'superseded' | 'unknown' | 'last' | 'handedOver',
+  'id' | 'token' | 'ledger' | 'ranges' | 'superseded' | 'unknown' | 'last' | 'handedOver',
   unknown
 >
 

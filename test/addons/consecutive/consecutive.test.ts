@@ -643,6 +643,30 @@ inEachStore(() => {
       expect([number, heard]).toEqual([1, false])
     })
 
+    test('whose old answers are repeated gives no series to two, and hears nothing', async () => {
+      const handle = globalThis.fetch
+      const kept = new Map<string, string>()
+      let isRepeated = false
+      vi.stubGlobal('fetch', async (url: string, init?: RequestInit) => {
+        const { pathname } = new URL(url)
+        if (isRepeated && kept.has(pathname)) return new Response(kept.get(pathname))
+        const answer = await handle(url, init)
+        kept.set(pathname, await answer.clone().text())
+        return answer
+      })
+      const { receipts } = openTill(shop)
+      await idsOf(receipts, 'a', 'b')
+      isRepeated = true
+      expect(await receipts.next({ key: 'c' })).toMatchObject({ number: 3, heard: false })
+      const other = openTill(shop, { name: newName() }).receipts
+      await expect(other.next({ key: 'a' })).rejects.toEqual(
+        refusal('no-hilo-server', 'it answers another request'),
+      )
+      isRepeated = false
+      expect(await receipts.next({ key: 'd' })).toMatchObject({ number: 4, heard: true })
+      expect(await idsOf(other, 'a')).toEqual(['B-000001'])
+    })
+
     test('permits with an answer the numbers that its question named, no later ones', async () => {
       const { receipts } = openTill(shop, { series: { wait: 1_000 } })
       await idsOf(receipts, 'a')

@@ -654,7 +654,7 @@ describe('a region refuses', () => {
 
   test.each([
     ['without a token', { Token: undefined }, /without a token.*no offline-hilo-server/],
-    ['for another collection', { Prefix: 'users/' }, /answers another claim/],
+    ['for another collection', { Prefix: 'users/' }, /answers another request/],
     ['that is no answer', { Low: 'x' }, /no HiLo answer/],
   ])('a grant %s, and grants nothing', async (_, change, message) => {
     const url = await fakeRoot(() => grant(change))
