@@ -1,15 +1,18 @@
 /**
  * The word `region`: two servers that count nothing themselves. All their numbers come from one
  * root, of which each is a device. A device of the app always asks the same region. The root may be
- * away for a while, and regions are started again.
+ * away for a while, its answers may be lost or come again, and regions are started again, also after
+ * their processes were killed.
  */
 import { Checker } from './checker.js'
 import { SimulatedHeaders } from './http.js'
 import { MemoryStorage } from './ledger-storage.js'
+import type { Request } from './network.js'
 import { OwnServer, type Witness } from './own-servers.js'
 import { isOneLedger } from './profile.js'
 import type { Realm } from './realm.js'
 import { turn } from './scheduler.js'
+import { SharedCache } from './shared-cache.js'
 import type { Simulation } from './simulation.js'
 import { SqliteStorage } from './sqlite-storage.js'
 import { SimAbortController, SimAbortSignal } from './targets.js'
@@ -24,36 +27,57 @@ export const region: Word = {
   fits: isOneLedger,
   world: () => ({ counts: 'a root' }),
   happens(simulation, { node }, random) {
-    const { scheduler, networkActor, servers, rootIsAway } = simulation
-    if (random.chance(0.5)) {
-      simulation.hit('root away')
-      rootIsAway.add(node)
-      const passed = random.between(1_000, LONGEST_MS)
-      scheduler.post(networkActor, passed, 'the root is back', () => rootIsAway.delete(node))
+    const { scheduler, networkActor, servers, rootLinks } = simulation
+    const link = rootLinks.get(node)
+    const server = servers.get(node)
+    if (!link || !(server instanceof OwnServer)) return
+    const event = random.weighted({ away: 3, deaf: 1, repeats: 1, restarted: 2, killed: 2 })
+    if (event === 'restarted' || event === 'killed') {
+      simulation.hit(`region ${event}`)
+      scheduler.post(networkActor, 0, `region ${node} ${event}`, async () => {
+        // Who is killed gives nothing back.
+        const copy = event === 'killed' ? server.storage.backUp() : undefined
+        if (copy) link.isAway = true
+        await server.whileStopped(() => copy && server.storage.restore(copy))
+        if (copy) link.isAway = false
+        await simulation.regionsAtRest()
+      })
       return
     }
-    const server = servers.get(node)
-    if (!(server instanceof OwnServer)) return
-    simulation.hit('region restarted')
-    scheduler.post(networkActor, 0, `region ${node} starts again`, async () => {
-      await server.whileStopped(() => {})
-      await simulation.regionsAtRest()
-    })
+    simulation.hit(`root ${event}`)
+    if (event === 'away') link.isAway = true
+    if (event === 'deaf') link.losesAnswers = () => random.chance(0.5)
+    if (event === 'repeats') link.relay = new SharedCache('POST', () => random.chance(0.5))
+    const passed = random.between(1_000, LONGEST_MS)
+    scheduler.post(networkActor, passed, 'the root is back', () => rootLinks.set(node, newLink()))
   },
-  heal: ({ rootIsAway }) => rootIsAway.clear(),
+  heal({ rootLinks }) {
+    for (const node of rootLinks.keys()) rootLinks.set(node, newLink())
+  },
 }
+
+/** What lies between a region and the root. */
+export interface RootLink {
+  isAway: boolean
+  /** Does it lose the answer that comes now? */
+  losesAnswers(): boolean
+  relay: SharedCache | undefined
+}
+
+const newLink = (): RootLink => ({ isAway: false, losesAnswers: () => false, relay: undefined })
 
 /** Where a region finds the root, which sees by it who asks. */
 const addressFrom = (node: string): string => `https://${node.toLowerCase()}.test`
 
 /** Starts both regions, and the root above them. */
 export async function startRegions(simulation: Simulation, witness: Witness): Promise<OwnServer> {
-  const { random, servers, networkActor, rootIsAway } = simulation
+  const { random, servers, networkActor, rootLinks } = simulation
   const [first] = simulation.profile.nodes as [string]
   const hit = (fault: string) => simulation.hit(fault)
   const rootServer = await OwnServer.start(first, new MemoryStorage())
   const root = rootServer.enter({ random, witness: witnessOfRoot(simulation), hit })
   const regionAt = async (node: string) => {
+    rootLinks.set(node, newLink())
     const upstream = { url: addressFrom(node), reserve: random.pick(RESERVES) }
     const server = await OwnServer.start(first, new SqliteStorage({ upstream }))
     simulation.atEnd.push(() => server.remove())
@@ -72,8 +96,9 @@ export async function startRegions(simulation: Simulation, witness: Witness): Pr
     async fetch(address: string, init: RequestInit = {}) {
       const url = new URL(address)
       const node = [...servers.keys()].find((each) => addressFrom(each) === url.origin)!
-      if (rootIsAway.has(node)) throw new TypeError('fetch failed')
-      const asking = root.handle({
+      const link = rootLinks.get(node)!
+      if (link.isAway) throw new TypeError('fetch failed')
+      const request: Request = {
         method: init.method ?? 'GET',
         url,
         headers: init.headers as Record<string, string>,
@@ -82,10 +107,11 @@ export async function startRegions(simulation: Simulation, witness: Witness): Pr
         sender: node,
         node,
         answeredBy: undefined,
-      })
+      }
+      const asking = answered(root, link, request)
       underWay.add(asking)
       const reply = await asking.finally(() => underWay.delete(asking))
-      if (!reply) throw new TypeError('fetch failed')
+      if (!reply || link.losesAnswers()) throw new TypeError('fetch failed')
       const { status, headers, body } = reply
       return {
         status,
@@ -97,6 +123,14 @@ export async function startRegions(simulation: Simulation, witness: Witness): Pr
   })
   servers.set(SECOND, await regionAt(SECOND))
   return regionAt(first)
+}
+
+async function answered(root: OwnServer, { relay }: RootLink, request: Request) {
+  const kept = relay?.answer(request)
+  if (kept) return kept
+  const reply = await root.handle(request)
+  if (reply) relay?.keep(request, reply)
+  return reply
 }
 
 /** The root has a truth of its own, in which the regions are the devices. */

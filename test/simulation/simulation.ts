@@ -27,7 +27,7 @@ import { QuietHours } from './quiet.js'
 import { createRandom, type Random } from './random.js'
 import { type Load, serverRealm } from './realm.js'
 import { Receipts } from './receipts.js'
-import { SECOND } from './regions.js'
+import { type RootLink, SECOND } from './regions.js'
 import { ReplacedLedger } from './replaced-ledger.js'
 import { Actor, Scheduler } from './scheduler.js'
 import { type Server, startServer } from './servers.js'
@@ -60,8 +60,8 @@ export class Simulation {
   regionsAtRest: () => Promise<void> = async () => {}
   /** Removes what this world has on the disk. */
   readonly atEnd: (() => Promise<void>)[] = []
-  /** Regions whose root does not answer. */
-  readonly rootIsAway = new Set<string>()
+  /** By region: its link to the root. */
+  readonly rootLinks = new Map<string, RootLink>()
   /** Nodes that refuse connections. */
   readonly down = new Set<string>()
   readonly database: string
