@@ -61,6 +61,8 @@ export const cache: Word = {
 export const repeatingRelay: Word = {
   fits: ({ authority, counts, nodes }) =>
     authority === 'own' && counts === 'its ledger' && nodes.length === 1,
+  // To a device, the answer to another request is none, as the page of a portal.
+  world: ({ faults }) => ({ faults: new Set([...faults, 'portals']) }),
   happens({ gateway, scheduler, driver }, _, random) {
     if (gateway.cache) return
     gateway.cache = new SharedCache('POST', () => random.chance(0.5))
