@@ -27,7 +27,8 @@ export class Receipts {
     print.disabled = false
     print.addEventListener('click', () => this.#attempt(() => this.made.next({ key: newSale() })))
     must('#kill-printing').addEventListener('click', () => pullThePlug(hilo))
-    void this.#attempt(async () => {})
+    // With a series, the first receipt can be made offline. Without a network it is asked for then.
+    void this.#attempt(() => this.made.prepare().catch(() => {}))
   }
 
   /** Does the work. Then shows the receipts, and why the work failed if it did. */

@@ -143,9 +143,10 @@ export class HiloError extends Error {
 
   /** A sentence for the user of an app, in English. The `message` is for developers. */
   static forUser(error: unknown): string {
-    return HiloError.isOutOfIds(error)
-      ? 'No number is left on this device. Connect to the internet, then try again.'
-      : 'That did not work. Please try again.'
+    const isOut = HiloError.isOutOfIds(error)
+    const isUnreachable = isOut || Object(error).code === 'server-unreachable'
+    const what = isOut ? 'No number is left on this device' : 'That did not work'
+    return `${what}. ${isUnreachable ? 'Connect to the internet, then' : 'Please'} try again.`
   }
 
   override readonly name = 'HiloError'

@@ -86,6 +86,11 @@ describe('no id is there now', () => {
     expect(HiloError.forUser(error)).not.toContain('developers')
   })
 
+  test('a user hears that the network is needed where the server did not answer', () => {
+    const said = HiloError.forUser(cross(new HiloError('server-unreachable', 'For developers.')))
+    expect(said).toBe('That did not work. Connect to the internet, then try again.')
+  })
+
   test.each([undefined, null, 'exhausted', { code: 'exhausted' }, new Error('exhausted')])(
     'but not with %j',
     (error) => {

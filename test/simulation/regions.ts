@@ -1,7 +1,7 @@
 /**
  * The word `region`: two servers that count nothing themselves. All their numbers come from one
  * root, of which each is a device. A device of the app always asks the same region. The root may be
- * away for a while, its answers may be lost or come again, and regions are started again, also after
+ * away for a while, and its answers may be lost or come again. Regions are started again, also when
  * their processes were killed.
  */
 import { Checker } from './checker.js'
