@@ -840,6 +840,7 @@ export const GUARDS: Guard[] = [
     'addons/consecutive/chain',
     change('!follows(link, draft)', '!link'),
   ),
+  guard('H28 no number is made again that the server has heard of', 'addons/consecutive/register'),
   guard('H28 a number that is taken already stores nothing else', 'store/indexeddb'),
   guard(
     'H28 a key has one number',
