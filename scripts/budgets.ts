@@ -19,7 +19,7 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'raven (with its pluraliser)', file: 'addons/raven.js' },
   { name: 'format (with its cipher)', file: 'addons/format.js' },
   { name: 'react', file: 'addons/react.js' },
-  { name: 'consecutive', file: 'addons/consecutive/index.js', budget: 15.05 * kB },
+  { name: 'consecutive', file: 'addons/consecutive/index.js', budget: 15.07 * kB },
   { name: 'consecutive/chain', file: 'addons/consecutive/chain.js', budget: 3.5 * kB },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'addons/textbook.js' },
