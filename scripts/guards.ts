@@ -848,6 +848,7 @@ export const GUARDS: Guard[] = [
     'addons/consecutive/chain',
     change('!follows(link, draft)', '!link'),
   ),
+  guard('H28 no number is made again that the server has heard of', 'addons/consecutive/register'),
   guard('H28 a number that is taken already stores nothing else', 'store/indexeddb'),
   guard(
     'H28 a key has one number',
@@ -1309,6 +1310,10 @@ export const GUARDS: Guard[] = [
   guard('H38 a form is tried with a second number before its first id', 'core/id-format', 'false'),
   guard('H38 an id is not the one before', 'core/id-format', 'false'),
   guard('H38 the numbers of two series have different texts', 'addons/consecutive/strangers'),
+  guard(
+    'H38 a number with another id at each call is not tried for ever',
+    'addons/consecutive/chain',
+  ),
   guard('H38 an id is a text', 'core/id-format', "if (typeof id !== 'string') return id as never"),
   guard(
     'H32 what was used is told first',

@@ -20,7 +20,11 @@ export const notesKeyPrefix = (name: string, key: StoreKey): string =>
 export const idOf = (note: { exchange: string } | { lease: string }): string =>
   'exchange' in note ? note.exchange : note.lease
 
-/** Notes come from storage, which is not trusted. A note that cannot be read is ignored. */
+/**
+ * Notes come from storage, which is not trusted. A note that cannot be read is ignored: `settle`
+ * takes one with an `exchange` for an {@link ExchangeNote}.
+ */
 export const isNote = (note: Partial<LeaseNote & ExchangeNote> | null): note is Note =>
-  typeof note?.lease === 'string' ||
-  (typeof note?.exchange === 'string' && Array.isArray(note.takeBack))
+  typeof note?.exchange === 'string'
+    ? Array.isArray(note.takeBack)
+    : typeof note?.lease === 'string' && !('exchange' in note)

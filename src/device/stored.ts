@@ -94,8 +94,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0
-/** A time of a device's clock, which may stand before 1970. */
-const isTime = (value: unknown): boolean => Number.isFinite(value)
+/** A time of a device's clock, which may stand before 1970, and which a date can show. */
+const isTime = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= 8.64e15
 const maybe =
   (check: Check): Check =>
   (value) =>
@@ -140,6 +140,10 @@ const isStop = maybe(
   objectOf({ of: isText, by: isText, tag: isText, at: isTime, numbers: isCount }),
 )
 const areTexts = listOf(isText)
+/** Of another form, each request that shows them is refused. */
+const areLedgers = maybe(
+  (value) => isObject(value) && !Array.isArray(value) && Object.values(value).every(isText),
+)
 
 const isSound = objectOf({
   ranges: listOf(isRange),
@@ -156,14 +160,16 @@ const isSound = objectOf({
   issued: isCount,
   gaps: objectOf({ crash: isCount, giveBack: isCount, fork: isCount, drop: isCount }),
   grants: areTexts,
-  checkIn: maybe(objectOf({ id: isText, grants: areShown })),
+  checkIn: maybe(
+    objectOf({ id: isText, grants: areShown, spent: maybe(areTexts), ledgers: areLedgers }),
+  ),
   checkedIn: maybe(isTime),
   answered: maybe(isText),
   unheard: maybe(areTexts),
   isReleased: isFlag,
   isApart: isFlag,
   isPlain: isFlag,
-  ledgers: maybe((value) => isObject(value) && Object.values(value).every(isText)),
+  ledgers: areLedgers,
   stopped: isStop,
   followed: isStop,
   former: maybe(areTexts),

@@ -159,7 +159,8 @@ export function createOwner(world: World): Owner {
     await stopped
     // A storage that never opened needs no end.
     const store = await opened?.context.store.catch(() => undefined)
-    store?.close()
+    // An app's own may answer with a promise.
+    await store?.close()
   }
 
   return {

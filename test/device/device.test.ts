@@ -108,6 +108,16 @@ describe('settling a note', () => {
     })
   })
 
+  test.each([
+    ['names a lease and an exchange', { lease: 'L', next: 6, exchange: 'page1:orders:0' }],
+    ['names a lease and no exchange', { lease: 'L', next: 6, exchange: undefined }],
+    ['says of no offer whether it is taken back', { exchange: 'page1:orders:0' }],
+  ])('that %s is ignored', (_, note) => {
+    const offer = { id: 'O', page: 'page1', range: range(20, 24) }
+    const state = { ...leased(), offers: [offer] }
+    expect(settle(state, [note as never])).toEqual(state)
+  })
+
   test('of somebody unknown changes nothing', () => {
     expect(settle(leased(), [{ lease: 'other', next: 3, givenBack: true }])).toEqual(leased())
   })

@@ -130,9 +130,12 @@ function draftOf(
 const linkIn = (chain: string, last: NumberRow | undefined): LinkMark | undefined =>
   last?.link?.chain === chain ? last.link : undefined
 
-/** The place of the record, above all that are known: one that has gone leaves a hole. */
+/**
+ * The place of the record, above all that are known: one that has gone leaves a hole. A place that
+ * was changed into something else is not known.
+ */
 export const placeOf = ({ before, expected }: Draft): number =>
-  Math.max(before?.at ?? 0, expected?.at ?? 0) + 1
+  Math.max(Number(before?.at) || 0, Number(expected?.at) || 0) + 1
 
 /** The record before is still the last one, and the number is the one that was hashed. */
 function follows(link: Link | undefined, draft: Draft): link is Link {
@@ -144,8 +147,7 @@ function follows(link: Link | undefined, draft: Draft): link is Link {
     (before === undefined || link.previous === before.hash) &&
     link.series === record.series &&
     link.number === record.number &&
-    link.period === record.period &&
-    link.id === record.id
+    link.period === record.period
   )
 }
 

@@ -30,13 +30,20 @@ export interface BrokenRecord {
 /** The name of the register among the chains: no series is called so. */
 export const REGISTER = 'register'
 
-/** The numbers as the register tells of them. */
-function numbersIn(entries: readonly Entry[]): Map<string, NumberRow & { entry: number }> {
+/**
+ * The numbers as the register tells of them.
+ * @param lost is called with a number that had gone when another one was made in its place
+ */
+function numbersIn(
+  entries: readonly Entry[],
+  lost: Name,
+): Map<string, NumberRow & { entry: number }> {
   const rows = new Map<string, NumberRow & { entry: number }>()
   for (const { place, what, at, series, made, previous, hash, sealed, ...of } of entries) {
     const name = nameOf({ letter: series!, place: made! })
     const row = rows.get(name)
-    if (what === 'taken')
+    if (what === 'taken') {
+      if (row) lost(row.entry, 'missing', row.id)
       rows.set(name, {
         ...(of as unknown as NumberRow),
         letter: series!,
@@ -46,7 +53,7 @@ function numbersIn(entries: readonly Entry[]): Map<string, NumberRow & { entry: 
         open: 1,
         entry: place,
       })
-    else if (!row) continue
+    } else if (!row) continue
     else if (what === 'closed') {
       const { reopened, ...kept } = row
       rows.set(name, { ...kept, closing: of.closing!, entry: place })
@@ -76,7 +83,7 @@ export function brokenIn({ state, numbers, links, entries }: StoredSeries): Brok
     if (hashOf(entry) !== hash) name(place, 'hash', id)
     before = entry
   }
-  compareNumbers(numbers, numbersIn(entries), name)
+  compareNumbers(numbers, numbersIn(entries, name), name)
   compareLinks(links, entries, name)
   compareState(state, entries, name)
   return broken

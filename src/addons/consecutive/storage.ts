@@ -28,7 +28,14 @@ import {
   takenBy,
 } from './rows.js'
 import { canonical, sha256 } from './sha256.js'
-import { type CurrentSeries, readState, type SeriesState, withHighest, withNamed } from './state.js'
+import {
+  type CurrentSeries,
+  damaged,
+  readState,
+  type SeriesState,
+  withHighest,
+  withNamed,
+} from './state.js'
 
 interface Seen {
   begun: string
@@ -286,9 +293,11 @@ async function add(
   link: Link | undefined,
   isLooked = false,
 ): Promise<Taken | Drafted> {
-  const { begun, ranges: given } = current
+  const { begun, ranges: given, heard } = current
   const { checkIn, sealed } = make
   const made = newNumber({ ...current, ...found, given }, make)
+  // guard: H28 no number is made again that the server has heard of
+  if (made.place <= heard) throw damaged('have lost numbers')
   const linked = sealed?.links.numberWith(link, made, sealed, before, found.last)
   if (linked && 'draft' in linked) return linked
   const { row } = linked ?? { row: made }
@@ -296,7 +305,11 @@ async function add(
   if (isLooked && (await tx.numberWith(row.id))) throw sameText(row)
   // guard: H28 nobody's number is written over
   tx.addNumber(row)
-  if (link) tx.addLink(link)
+  if (link) {
+    // guard: H38 a number with another id at each call is not tried for ever
+    must(link.id === row.id, 'formatId makes one id of a number', row.id)
+    tx.addLink(link)
+  }
   const moved = withHighest(state, row, found.last)
   // guard: H28 a number and the check-in that names it are stored together
   const named = checkIn === undefined ? moved : withNamed(moved, row, found.last, checkIn)

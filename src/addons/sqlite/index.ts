@@ -110,7 +110,7 @@ class SqliteStore implements DeviceStore {
 
   async keys(): Promise<StoreKey[]> {
     const rows = await this.#inSteps('BEGIN', () => this.#all(READ_KEYS))
-    return rows.map(({ key }) => parse(key) as StoreKey)
+    return rows.map(({ key }) => parse(key)).filter(isKey)
   }
 
   leaveNotes(key: StoreKey, notes: readonly Note[]): void {
@@ -283,6 +283,10 @@ function rowsOf(rows: readonly SqliteRow[]): readonly SqliteRow[] {
 }
 
 const keyOf = (key: StoreKey): string => JSON.stringify(key)
+
+/** Rows of a key that somebody changed into something else are nobody's. */
+const isKey = (key: unknown): key is StoreKey =>
+  Array.isArray(key) && key.length === 3 && key.every((part) => typeof part === 'string')
 
 const firstColumn = (row: SqliteRow | undefined): unknown => row && Object.values(row)[0]
 

@@ -109,9 +109,18 @@ const INTEGERS = ['place', 'number', 'open', 'at']
 
 /** A driver may answer with a bigint. */
 function rowOf({ of: _, record, ...columns }: SqliteRow): object {
-  const row = JSON.parse(record as string)
+  const row = recordIn(record)
   for (const [name, value] of Object.entries(columns))
     if (value === null) delete row[name]
     else row[name] = INTEGERS.includes(name) ? Number(value) : value
   return row
+}
+
+/** Of a record that is no object only the columns are left: the check of the register names it. */
+function recordIn(text: unknown): Record<string, unknown> {
+  try {
+    return { ...JSON.parse(text as string) }
+  } catch {
+    return {}
+  }
 }

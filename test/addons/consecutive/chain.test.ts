@@ -194,6 +194,28 @@ describe('a chain', () => {
     expect(await after.next({ key: 'd' })).toMatchObject({ number: 4, flags: ['broken'] })
   })
 
+  test.each([
+    ['a record', 'links', (link: object) => ({ ...link, at: 'x' })],
+    ['a number', 'numbers', (row: object) => ({ ...row, link: { chain: 'A', at: 'x' } })],
+  ] as const)('goes on where %s has a place that is none', async (_, table, changed) => {
+    const name = newName()
+    const { receipts } = openTill(shop, { name, series: { chain: plain } })
+    for (const key of ['a', 'b']) await receipts.next({ key, content: { total: '5' } })
+    await rewrite(name, 2, changed, table)
+    const after = openTill(shop, { name, series: { chain: plain } }).receipts
+    expect(await after.next({ key: 'c' })).toMatchObject({ number: 3, flags: ['broken'] })
+    expect((await after.verify()).broken).not.toEqual([])
+  })
+
+  test('of numbers that get another id at each call is refused', async () => {
+    let calls = 0
+    const formatId = (number: number, series: string) => `${series}-${number}-${calls++}`
+    const { receipts } = openTill(shop, { series: { chain: plain, formatId } })
+    await expect(receipts.next({ key: 'a' })).rejects.toEqual(
+      refusal('invalid-argument', 'formatId makes one id of a number; this is A-1-'),
+    )
+  })
+
   test('refuses what it cannot make, and makes no number then', async () => {
     const wrong = chain({ text: () => 7 as never })
     const { receipts } = openTill(shop, { series: { chain: wrong } })
@@ -313,9 +335,14 @@ async function closeSeries(series: string) {
 }
 
 /** Changes what a device has stored of a record; undefined: nothing is stored any more. */
-async function rewrite(name: string, at: number, change: (link: Link) => Link | undefined) {
+async function rewrite(
+  name: string,
+  at: number,
+  change: (link: Link) => object | undefined,
+  table = 'links',
+) {
   const db = await openRaw(databaseOf(name))
-  const links = db.transaction('links', 'readwrite').objectStore('links')
+  const links = db.transaction(table, 'readwrite').objectStore(table)
   const changed = change(await requested(links.get(['receipts', 'A', at])))
   await (changed ? requested(links.put(changed)) : requested(links.delete(['receipts', 'A', at])))
   db.close()

@@ -48,6 +48,17 @@ async function change<T extends object>(
   db.close()
 }
 
+/** A till's SQLite file. */
+function file() {
+  const folder = mkdtempSync(join(tmpdir(), 'hilo-series-'))
+  const database = new DatabaseSync(join(folder, 'till.db'))
+  onTestFinished(() => {
+    database.close()
+    rmSync(folder, { recursive: true })
+  })
+  return { database, store: sqliteStore({ database: database as unknown as SqliteDatabase }) }
+}
+
 /** Somebody cuts off what came after an entry, with its numbers, so that the rest fits. */
 async function cutOff(name: string, after: number): Promise<void> {
   const kept: Entry[] = []
@@ -240,13 +251,7 @@ describe('the register', () => {
     ['open', '1', { field: 'open' }],
     ['record', "json_set(record, '$.state', 'cancelled')", { field: 'state' }],
   ])('a %s that sqlite3 changed in the file is named', async (column, value, named) => {
-    const folder = mkdtempSync(join(tmpdir(), 'hilo-series-'))
-    const database = new DatabaseSync(join(folder, 'till.db'))
-    onTestFinished(() => {
-      database.close()
-      rmSync(folder, { recursive: true })
-    })
-    const store = sqliteStore({ database: database as unknown as SqliteDatabase })
+    const { database, store } = file()
     const receipts = consecutive(shop.open({ store }).hilo, 'receipts')
     await idsOf(receipts, 'a', 'b')
     await receipts.settle('b', 'confirmed')
@@ -254,6 +259,21 @@ describe('the register', () => {
     database.exec(`UPDATE offline_hilo_numbers SET ${column} = ${value} WHERE number = 2`)
     expect((await receipts.verify()).broken).toContainEqual(expect.objectContaining(named))
   })
+
+  test.each(['{torn', '', 'null', '7', '"text"'])(
+    'a record that became %j is named',
+    async (to) => {
+      const { database, store } = file()
+      const receipts = consecutive(shop.open({ store }).hilo, 'receipts')
+      await idsOf(receipts, 'a', 'b')
+      for (const table of ['numbers', 'entries'])
+        database.prepare(`UPDATE offline_hilo_${table} SET record = ? WHERE place = 2`).run(to)
+      const named = { chain: 'register', at: 2 }
+      expect((await receipts.verify()).broken).toContainEqual(expect.objectContaining(named))
+      database.prepare('UPDATE offline_hilo_series SET record = ?').run(to)
+      await expect(receipts.next({ key: 'c' })).rejects.toMatchObject({ code: 'storage-failed' })
+    },
+  )
 
   test('how far the server has heard, where somebody changed it, is named for good', async () => {
     const name = newName()
@@ -276,6 +296,38 @@ describe('the register', () => {
       code: 'storage-failed',
       message: expect.stringMatching(/lost their state: somebody deleted it.*Export what is left/),
     })
+  })
+
+  test.each([1, 2, 3])(
+    '%i numbers that were deleted at the end are not made again',
+    async (count) => {
+      const name = newName()
+      const { receipts, hilo } = openTill(shop, { name })
+      await idsOf(receipts, 'a', 'b', 'c')
+      await hilo.close()
+      for (let i = 0; i < count; i++)
+        await change<NumberRow>(name, 'numbers', (all) => all.at(-1), true)
+      const after = openTill(shop, { name })
+      await expect(after.receipts.next({ key: 'd' })).rejects.toMatchObject({
+        code: 'storage-failed',
+        message: expect.stringMatching(/device have lost numbers\./),
+      })
+      const { broken } = await after.receipts.verify()
+      expect(broken.filter(({ why }) => why === 'missing')).toHaveLength(count)
+    },
+  )
+
+  test('a number that went untold, and was made again, is named', async () => {
+    const name = newName()
+    const { receipts } = openTill(shop, { name, series: { wait: 0 } })
+    await idsOf(receipts, 'a')
+    shop.isDown = true
+    await idsOf(receipts, 'b')
+    await change<NumberRow>(name, 'numbers', (all) => all.at(-1), true)
+    const after = openTill(shop, { name, series: { wait: 0 } })
+    await idsOf(after.receipts, 'c')
+    const named = { chain: 'register', why: 'missing', id: 'A-000002' }
+    expect((await after.receipts.verify()).broken).toMatchObject([named])
   })
 
   test.each<[field: string, at: number, other: object]>([

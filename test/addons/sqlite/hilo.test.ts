@@ -53,6 +53,28 @@ test('ids go on offline while the file has some', async () => {
   expect(new Set(await later.nextIds('visits', 100)).size).toBe(100)
 })
 
+test('the end waits for a store that closes later, and does not fail where that does', async () => {
+  const store = sqliteStore({ database: open(join(folder, 'later.db')) })
+  let isClosed = false
+  const hilo = createHilo({
+    url: server.url,
+    store: {
+      isDurable: true,
+      update: (...args) => store.update(...args),
+      read: (key) => store.read(key),
+      keys: () => store.keys(),
+      async close() {
+        await new Promise((resolve) => setImmediate(resolve))
+        isClosed = true
+        throw new Error('It was closed already.')
+      },
+    },
+  })
+  await hilo.nextId('orders')
+  await hilo.close()
+  expect(isClosed).toBe(true)
+})
+
 test('what is no store is refused by name', () => {
   expect(() => createHilo({ store: {} as never })).toThrow(/`options.store` has to be a store/)
 })

@@ -214,6 +214,16 @@ describe('sqliteStore', () => {
     ])
   })
 
+  test('lists no key that somebody changed into something else', async () => {
+    const file = newFile()
+    const store = sqliteStore({ database: open(file) })
+    await store.update(KEY, count)
+    const raw = open(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+    for (const key of ['7', 'null', '[]', '["a", 7, "b"]', 'no JSON'])
+      raw.prepare("INSERT INTO offline_hilo VALUES (?, '{}')").run(key)
+    expect(await store.keys()).toEqual([KEY])
+  })
+
   test('with a synchronous driver a note is written before leaveNotes returns', async () => {
     const file = newFile()
     const store = sqliteStore({ database: open(file) })
