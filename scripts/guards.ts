@@ -948,6 +948,11 @@ export const GUARDS: Guard[] = [
     'changes: { series: [changed] }',
   ),
   guard(
+    'H28 a copy of a lost device does not hide behind the hand-over',
+    'addons/consecutive/hand-over',
+    'const told = { handedOver: done }',
+  ),
+  guard(
     'H28 a hand-over ends tokens that a restored ledger has forgotten',
     'addons/consecutive/hand-over',
     'const tokenVersion = grant.tokenVersion + 1',

@@ -115,7 +115,7 @@ testHere('a check-in: the new token, who closed it, a copy, and what nobody know
 testHere('a series that was handed over goes on; the lost device hears of it', async () => {
   const { ask, ledger } = await newHandler()
   const lost = (await ask(SERIES, till(1, 'Till 3'))).body
-  await ask(CHECK_IN, json({ id: id(9), token: lost.token, last: 4 }))
+  const { token } = (await ask(CHECK_IN, json({ id: id(9), token: lost.token, last: 4 }))).body
   const by = { by: 'anna', reason: 'stolen' }
   const key = { database: 'Shop', collection: 'receipts', letter: 'A', period: '' }
   await ledger.handOverSeries({ ...key, ...by, to: 'Till 4', last: 6, at: 0 })
@@ -133,11 +133,17 @@ testHere('a series that was handed over goes on; the lost device hears of it', a
     period: '',
     heard: 4,
   }
-  expect((await ask(CHECK_IN, json({ id: id(8), token: lost.token, last: 8 }))).body).toEqual({
+  expect((await ask(CHECK_IN, json({ id: id(8), token, last: 8 }))).body).toEqual({
     id: id(8),
     superseded: true,
     last: 4,
     handedOver,
+  })
+  // It shows a token that the lost device has shown before: it is a copy of it.
+  expect((await ask(CHECK_IN, json({ id: id(7), token: lost.token, last: 8 }))).body).toEqual({
+    id: id(7),
+    superseded: true,
+    last: 4,
   })
   const listed = { series: 'A', device: 'Till 4', last: 6 }
   const taken = { ...handedOver, taken: true }

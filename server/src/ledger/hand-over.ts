@@ -32,6 +32,7 @@ import type {
 } from './ledger.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow, StoredHandOver } from './rows.js'
+import { withNextToken } from './shown-tokens.js'
 
 /**
  * More check-ins than any device makes: only a hand-over raises a token by so much. A ledger that
@@ -85,6 +86,7 @@ export function handOver(
   const own = joined(periodsOf(row), mark.stated)
   const done: StoredHandOver = {
     ...{ from, to, by, reason, at, heard: row.last, period, last, made, tokenVersion, restores },
+    holder: { tokenVersion: grant.tokenVersion, checkIn: grant.checkIn },
     numbers: numbersAfter(before, newest?.claim ? own : mark.periods),
     others: newest?.claim ? othersOf(row) : [],
     ...(otherPeriods && { otherPeriods }),
@@ -315,6 +317,30 @@ export const handOverOf = (
   row: SeriesRow,
   { tokenVersion }: TokenContent,
 ): StoredHandOver | undefined => handOversOf(row).find((each) => tokenVersion < each.tokenVersion)
+
+/**
+ * The series when a device that has lost it shows its token.
+ * @param id of the check-in
+ * @returns undefined: a copy of this device was heard, before the hand-over or since
+ */
+export function withHolder(
+  row: SeriesRow,
+  done: StoredHandOver,
+  token: TokenContent,
+  id: string,
+): SeriesRow | undefined {
+  const { holder } = done
+  // A device that got the series by a hand-over which a restore has forgotten is no copy.
+  if (!holder || handOversIn(holder) !== handOversIn(token)) return row
+  // A ledger that was restored before has forgotten check-ins.
+  const known = { ...holder, tokenVersion: Math.max(holder.tokenVersion, token.tokenVersion) }
+  const replaced = withNextToken(known, token, id)
+  if (!replaced) return undefined
+  const handOvers = handOversOf(row).map((each) =>
+    each.tokenVersion === done.tokenVersion ? { ...each, holder: replaced } : each,
+  )
+  return { ...row, handOvers: JSON.stringify(handOvers) }
+}
 
 /** @param told the last numbers of a device that has lost the series */
 export function withLost(

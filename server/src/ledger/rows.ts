@@ -153,6 +153,11 @@ export interface StoredHandOver extends HandOver {
   made: number
   /** Of the grant, from then on: tokens with a lower one ended with it. */
   tokenVersion: number
+  /**
+   * The token of the device that had the series: shown again, it is as before the hand-over, so
+   * that a copy of that device is found. Absent: what was handed over is forgotten.
+   */
+  holder?: Pick<GrantRow, 'tokenVersion' | 'checkIn'>
   /** Of the database, then. After another restore, it is given to nobody. */
   restores: number
   /** Numbers that the device made until then, which had the series. */

@@ -8,7 +8,15 @@ import { grantClaims } from './claim.js'
 import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import type { TokenContent } from './grant-token.js'
-import { givenTo, handOverOf, SERVER, statedOf, withForgotten, withLost } from './hand-over.js'
+import {
+  givenTo,
+  handOverOf,
+  SERVER,
+  statedOf,
+  withForgotten,
+  withHolder,
+  withLost,
+} from './hand-over.js'
 import { markedAs, markOf, withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
@@ -146,9 +154,12 @@ export function checkInSeries(
     if (!handedOver) return { answer: { superseded: true, last: row.last }, changes }
     const done = statedOf(handedOver)
     const lost = withLost(heard, handedOver, request)
+    const held = withHolder(lost, handedOver, token, id)
+    // guard: H28 a copy of a lost device does not hide behind the hand-over
+    const told = held && { handedOver: done }
     return {
-      answer: { superseded: true, last: done.heard, handedOver: done },
-      changes: { series: [lost] },
+      answer: { superseded: true, last: done.heard, ...told },
+      changes: { series: [held ?? lost] },
     }
   }
   const isBehind = request.mark !== markOf(row)

@@ -155,16 +155,19 @@ function rowOf(series: string, number: ReportedNumber, link: Link | undefined): 
 /** The numbers in their order, and each record without one before the next of its chain. */
 function inOrder(numbers: readonly Row[], records: readonly Row[]): Row[] {
   const lines: Row[] = []
-  let next = 0
+  // Of each chain those that are left, the first one last.
+  const left = new Map<string | undefined, Row[]>()
+  for (const record of [...records].reverse())
+    left
+      .set(record.chain, left.get(record.chain) ?? [])
+      .get(record.chain)!
+      .push(record)
   for (const number of numbers) {
-    for (let of = records[next]; of?.chain === number.chain; of = records[next]) {
-      if (!of || of.at! >= (number.at ?? 0)) break
-      lines.push(of)
-      next++
-    }
+    const of = left.get(number.chain) ?? []
+    while (of.length > 0 && of.at(-1)!.at! < number.at!) lines.push(of.pop()!)
     lines.push(number)
   }
-  return [...lines, ...records.slice(next)]
+  return [...lines, ...[...left.values()].flat().reverse()]
 }
 
 function totalsOf(reports: readonly SeriesReport[]) {

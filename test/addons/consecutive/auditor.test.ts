@@ -60,6 +60,23 @@ test('nothing after a day with tabs, a stolen till and no network', async () => 
   expect(audit(text, kept)).toEqual([])
 })
 
+test('nothing where a series has ended with a record that has no number', async () => {
+  const { receipts, hilo } = openTill(shop, { name: newName(), series: { chain: linked } })
+  await idsOf(receipts, 'a')
+  await receipts.record({ key: 'void a', kind: 'cancellation' })
+  await shop.ledger.closeSeries({
+    ...{ database: 'default', collection: 'receipts', letter: 'A' },
+    ...{ by: 'anna', reason: 'the shop moves', at: Date.now() },
+  })
+  hilo.goOffline()
+  hilo.goOnline()
+  await expect.poll(async () => (await receipts.report())[0]!.ended).toBeDefined()
+  await idsOf(receipts, 'b')
+  await receipts.record({ key: 'void b', kind: 'cancellation' })
+  await idsOf(receipts, 'c')
+  expect(audit(await exportOf(receipts))).toEqual([])
+})
+
 test('nothing in a closing whose sums are told by tax rate', async () => {
   const { receipts } = openTill(shop, { series: { period: 'day', timeZone: 'UTC' } })
   const { period } = await receipts.next({ key: 'a' })

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ConsecutiveOptions } from '../../../src/addons/consecutive/index.js'
 import { newName } from '../../support/idb.js'
 import { newShop, type Shop } from '../../support/shop.js'
-import { idsOf, inEachStore, openTill, registry } from './devices.js'
+import { copyProfile, idsOf, inEachStore, openTill, registry } from './devices.js'
 
 let shop: Shop
 
@@ -341,6 +341,44 @@ test('of a till that never reported, no number comes twice', async () => {
   const till4 = openTill(shop, { name: newName(), series: { ...series, device: 'Till 4' } })
   printed.push(...(await idsOf(till4.receipts, 'x', 'y')))
   expect(printed).toEqual([1, 2, 3, 4, 5].map((number) => `T3-2027-00000${number}`))
+})
+
+describe('a lost till and its copy, which have both made number 3', () => {
+  test.each([
+    { heard: 'none', first: 'till', ends: { till: 'handed-over', copy: 'copied' } },
+    { heard: 'none', first: 'copy', ends: { till: 'copied', copy: 'handed-over' } },
+    { heard: 'copy', first: 'till', ends: { till: 'copied', copy: 'handed-over' } },
+    { heard: 'copy', first: 'copy', ends: { till: 'copied', copy: 'handed-over' } },
+  ] as const)('heard before: $heard, comes back first: $first', async ({ heard, first, ends }) => {
+    const [name, other] = [newName(), newName()]
+    const series = { device: 'Till 3', series: 'T3' }
+    const till = openTill(shop, { name, series })
+    await idsOf(till.receipts, 'a', 'b')
+    till.hilo.goOffline()
+    await copyProfile(name, other)
+    if (heard === 'none') shop.isDown = true
+    const copy = openTill(shop, { name: other, series: { ...series, wait: 1 } })
+    expect(await idsOf(till.receipts, 'c')).toEqual(['T3-000003'])
+    expect(await idsOf(copy.receipts, 'x')).toEqual(['T3-000003'])
+    copy.hilo.goOffline()
+    shop.isDown = false
+    expect(await handOver(3)).toMatchObject({ device: 'Till 4', last: 3 })
+    const tills = { till, copy }
+    const endOf = async (which: keyof typeof tills) => {
+      const { receipts, hilo } = tills[which]
+      hilo.goOnline()
+      await expect.poll(async () => (await receipts.report())[0]!.ended).toBeDefined()
+      return (await receipts.report())[0]!
+    }
+    const second = first === 'till' ? 'copy' : 'till'
+    const reports = { [first]: await endOf(first), [second]: await endOf(second) }
+    for (const which of [first, second] as const) {
+      const { ended, numbers } = reports[which]!
+      expect(ended!.kind).toBe(ends[which])
+      const isCopy = ends[which] === 'copied'
+      expect(numbers.map((each) => 'isDoubtful' in each)).toEqual([false, false, isCopy])
+    }
+  })
 })
 
 describe('a series of ranges that was handed over', () => {
