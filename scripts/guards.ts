@@ -1115,6 +1115,11 @@ export const GUARDS: Guard[] = [
     'server/postgres-schema',
     change(', description: descriptionOf(counter)', ''),
   ),
+  guard(
+    'H31 the ledger remembers by which optimizer ids were made',
+    'server/addons/orm/prove',
+    "const optimizer = ''",
+  ),
   guard('H31 another ledger grants nothing', 'server/same-ledger'),
   guard('H31 an older state of the ledger grants nothing', 'server/same-ledger'),
   guard('H10 a server makes no ids of another ledger', 'server/id-parts'),

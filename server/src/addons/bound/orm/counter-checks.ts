@@ -12,7 +12,7 @@ import { adoptCommand, isWhole, nameOf, nextValue } from './counter-statements.j
 import { columnProblems } from './id-columns.js'
 import { sequenceProblems } from './sequence-checks.js'
 import { quoted } from './sql-text.js'
-import { STRATEGIES, type StrategyName } from './strategies.js'
+import { OPTIMIZERS, type Optimizer, STRATEGIES } from './strategies.js'
 import { tableProblems } from './table-checks.js'
 import { nameOfColumn } from './used-ids.js'
 
@@ -156,8 +156,8 @@ export async function idProblems(
   return [
     `${highest}With ${strategy} and ${size} the last block begins at ` +
       `${firstOf(blocks, next - blocks.step)}, and no id of it is there. ` +
-      `${fitting.map(({ name }) => name).join(', ')} fits. Correct strategy here. If it is ` +
-      'right, let the back end make one id, then start again.',
+      `${fitting.map(({ name }) => name).join(', ')} fits. Correct that here. If it is right, ` +
+      'let the back end make one id, then start again.',
   ]
 }
 
@@ -168,15 +168,20 @@ export interface Alternative {
 
 /** The same ORM's ways to count by such a counter, which stand for other ids. */
 export function alternativesTo({ strategy, blocks, location, first }: Counter): Alternative[] {
-  const [orm] = strategy.split('-')
-  const kind = isSequence(location) ? 'sequence' : 'row'
-  return (Object.keys(STRATEGIES) as StrategyName[]).flatMap((name) => {
-    const other = STRATEGIES[name]
+  const alternative = (name: string, { size, blocks: toBlocks }: Optimizer): Alternative[] => {
     // An older version's block nearly always holds the id, too.
-    if (name === strategy || name.includes('before') || name.split('-')[0] !== orm) return []
-    if (!other.kinds.includes(kind) || !other.size) return []
-    const size = other.size === 'maxLo' ? blocks.size - 1n : blocks.size
-    const made = other.blocks(size, first ?? 1n)
+    if (!size || name === strategy || name.includes('before')) return []
+    const made = toBlocks(size === 'maxLo' ? blocks.size - 1n : blocks.size, first ?? 1n)
     return made.step === blocks.step && made.shift !== blocks.shift ? [{ name, blocks: made }] : []
-  })
+  }
+  // A table with keys stores its values in a way of its own.
+  if (!isSequence(location) && location.key)
+    return Object.entries(STRATEGIES[strategy].hasOptimizer ? OPTIMIZERS : {}).flatMap(
+      ([name, optimizer]) => alternative(`the optimizer ${name}`, optimizer),
+    )
+  const kind = isSequence(location) ? 'sequence' : 'row'
+  const [orm] = strategy.split('-')
+  return Object.entries(STRATEGIES).flatMap(([name, other]) =>
+    name.split('-')[0] === orm && other.kinds.includes(kind) ? alternative(name, other) : [],
+  )
 }
