@@ -437,6 +437,10 @@ export const GUARDS: Guard[] = [
     'server/addons/orm/prove',
   ),
   guard(
+    'H20 what a collection counted by itself is no proof of its counter',
+    'server/addons/orm/prove',
+  ),
+  guard(
     'H20 a sequence that fills a column which is not named gives no first block',
     'server/addons/orm/unnamed-columns',
     'const unnamed: string[] = []',

@@ -9,8 +9,8 @@ import { idsOf, lastValue, valueAbove } from '../addons/bound/orm/blocks.js'
 import {
   forgetStock,
   highWaterOf,
-  isRememberedOtherwise,
   rememberBinding,
+  rememberedBindings,
 } from '../addons/bound/orm/bound-rows.js'
 import {
   type Counter,
@@ -205,7 +205,10 @@ async function raised(
   // Where there is no ledger yet, the server remembers the binding when it makes one.
   if (ledger !== undefined) {
     await forgetStock(query, ledger, bound, highest)
-    if (await isRememberedOtherwise(query, ledger, bound)) await forgetProof(query, ledger, bound)
+    const before = (await rememberedBindings(query, ledger)).get(bindingKey(bound))
+    const isOther = before === undefined ? highWater > 0n : before !== bound.description
+    if (isOther && !(await isProven(query, ledger, counter)))
+      await forgetProof(query, ledger, bound)
     await rememberBinding(query, ledger, bound)
   }
   return `${plan}-- Done: ${nextIds(counter, await nextValue(query, counter))}.\n`

@@ -191,6 +191,45 @@ describe('without a proof', () => {
     expect(grantOf((await claim())[0]!)).toMatchObject({ low: 11, high: 15 })
   })
 
+  describe('a collection that counted by itself before', () => {
+    const own = async (settings: CounterOptions) => {
+      const { databaseUrl, ...rest } = await shop(settings, begun(SEQUENCE))
+      const ledger = await openLedger({ databaseUrl })
+      await ledger.claim([{ ...KEY, id: newId(), count: 5, lastMax: 0, serverTag: 'A', at: 0 }])
+      await ledger.close()
+      await runSql(databaseUrl, "SELECT nextval('order_seq'); INSERT INTO orders VALUES (2)")
+      return { databaseUrl, ...rest }
+    }
+
+    test('does not begin on a wrong strategy', async () => {
+      const { open, options } = await own(LO)
+      await expect(check(options)).rejects.toThrow('hibernate-pooled fits')
+      await expect(open()).rejects.toThrow('hibernate-pooled fits')
+    })
+
+    test('begins on a proof', async () => {
+      const { databaseUrl, options, open } = await own(POOLED)
+      await expect(open()).rejects.toThrow('nobody has seen')
+      await proveBeside(options, pooled(databaseUrl))
+      await open()
+    })
+
+    test('needs a proof after adopt, too', async () => {
+      const { databaseUrl, options, open } = await own(LO)
+      await adopt(options, { ...KEY, isApplied: true })
+      await expect(open()).rejects.toThrow('nobody has seen')
+      await expect(proveBeside(options, pooled(databaseUrl))).rejects.toThrow('Not proved')
+      await expect(open()).rejects.toThrow(/nobody has seen|ids would come twice/)
+    })
+
+    test('keeps a proof that came before adopt', async () => {
+      const { databaseUrl, options, open } = await own(POOLED)
+      await proveBeside(options, pooled(databaseUrl))
+      await adopt(options, { ...KEY, isApplied: true })
+      await open()
+    })
+  })
+
   test('`proved: false` begins, and the log says so at each start', async () => {
     const { open, options, optionsWith, sql } = await shop(LO, begun(SEQUENCE))
     await sql('INSERT INTO orders VALUES (1)')

@@ -65,14 +65,19 @@ export async function rememberedBindings(
   return new Map(rows.map(({ key, value }) => [key.slice(BINDING_PREFIX.length), value]))
 }
 
-/** Does the ledger remember another binding of the collection? */
-export async function isRememberedOtherwise(
+/**
+ * As `highWaterOf`, of numbers from the counter. 0: none ever came from it; what was granted, the
+ * ledger counted itself.
+ */
+export async function takenUpTo(
   query: Query,
-  ledger: string,
-  bound: Bound,
-): Promise<boolean> {
-  const before = (await rememberedBindings(query, ledger)).get(bindingKey(bound))
-  return before !== undefined && before !== bound.description
+  ledger: string | undefined,
+  key: CollectionKey,
+): Promise<number> {
+  const remembered = await rememberedBindings(query, ledger)
+  // guard: H20 what a collection counted by itself is no proof of its counter
+  if (!remembered.has(bindingKey(key))) return 0
+  return highWaterOf(query, ledger, key)
 }
 
 export async function rememberBinding(query: Query, ledger: string, bound: Bound): Promise<void> {

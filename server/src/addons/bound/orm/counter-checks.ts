@@ -124,14 +124,9 @@ function positionOf(blocks: Blocks, next: bigint, highest: bigint): Position {
 
 /**
  * The faults of a binding by the ids of its table. None, where no table is named.
- * @param highWater up to here the ledger has granted numbers; 0: nothing was ever taken from the
- * counter
+ * @param taken as of `takenUpTo`
  */
-export async function idProblems(
-  query: Query,
-  binding: Counter,
-  highWater: number,
-): Promise<string[]> {
+export async function idProblems(query: Query, binding: Counter, taken: number): Promise<string[]> {
   const { ids, sentinels, strategy, size, blocks } = binding
   // A row that comes after this look has an id of a value that was taken before the next one.
   const found = await highestIn(query, ids, sentinels)
@@ -148,7 +143,7 @@ export async function idProblems(
         `["${found.id}"].`,
     ]
   // Later, blocks that devices hold are without rows, too.
-  if (highWater > 0 || position === 'in the last block') return []
+  if (taken > 0 || position === 'in the last block') return []
   const fitting = alternativesTo(binding).filter(
     (other) => positionOf(other.blocks, next, found.id) === 'in the last block',
   )

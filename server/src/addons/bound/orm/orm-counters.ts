@@ -51,14 +51,11 @@ export function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: 
   /** Before the first block: rows may have come since the start. */
   async function refuseUnproven(query: Query, binding: Counter): Promise<void> {
     if (begun.has(binding)) return
-    const highWater = await highWaterOf(query, ledger, binding.key)
-    if (highWater > 0) {
+    if ((await highWaterOf(query, ledger, binding.key)) > 0) {
       begun.add(binding)
       return
     }
-    const problems = await explained(binding, () =>
-      unprovenProblems(query, ledger, binding, highWater),
-    )
+    const problems = await explained(binding, () => unprovenProblems(query, ledger, binding, 0))
     // guard: H20 a binding that nobody has proved takes no first block where the table has ids
     if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
   }

@@ -9,7 +9,7 @@ import { CounterUnusable } from '../../../ledger/ledger-errors.js'
 import type { Tell } from '../cautions.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
-import { highWaterOf, rememberBinding, rememberedBindings } from './bound-rows.js'
+import { highWaterOf, rememberBinding, rememberedBindings, takenUpTo } from './bound-rows.js'
 import { type Binding, type Counter, isSequence, type Relation } from './counter-binding.js'
 import { highestIn, idProblems, shapeProblems } from './counter-checks.js'
 import { addFirstRow, descriptionOf, hasRow, nameOf } from './counter-statements.js'
@@ -120,7 +120,8 @@ async function startProblems(
   const highWater = await highWaterOf(query, ledger, counter.key)
   // Rows from elsewhere: the back end cannot make the first id that a new counter may wait for.
   if (problems.length > 0 && highWater > 0) return problems
-  const byIds = await explained(counter, () => idProblems(query, counter, highWater))
+  const taken = await takenUpTo(query, ledger, counter.key)
+  const byIds = await explained(counter, () => idProblems(query, counter, taken))
   return byIds.length > 0 ? byIds : problems
 }
 
@@ -164,9 +165,9 @@ export async function startBindings(
   const { bindings, problems } = await examine(query, schemas, configured, isFirst, prepare)
   for (const [name, { counter }] of countersIn(bindings)) {
     if (problems.some((problem) => problem.startsWith(`${name}:`))) continue
-    const highWater = await highWaterOf(query, schemas.ledger, counter.key)
+    const taken = await takenUpTo(query, schemas.ledger, counter.key)
     // guard: H20 a binding that nobody has proved is refused where the table has ids
-    const unproven = await unprovenProblems(query, schemas.ledger, counter, highWater)
+    const unproven = await unprovenProblems(query, schemas.ledger, counter, taken)
     problems.push(...unproven.map((problem) => `${name}: ${problem}`))
   }
   refuseBindings(problems)
