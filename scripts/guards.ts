@@ -454,8 +454,18 @@ export const GUARDS: Guard[] = [
   guard('H20 one partition is not asked which ids are in use', 'server/addons/orm/id-columns'),
   guard(
     'H20 a counter means the same ids for all collections',
-    'server/addons/orm/id-columns',
-    'return []',
+    'server/addons/orm/shared-counters',
+    'continue',
+  ),
+  guard(
+    'H20 a row is one counter, by whatever names',
+    'server/addons/orm/shared-counters',
+    'const rows: unknown[] = []',
+  ),
+  guard(
+    'H20 a shared counter gives nothing that another collection has',
+    'server/addons/orm/shared-counters',
+    'const floor = above',
   ),
   guard(
     'H20 numbers in stock that are in the table already are not granted',

@@ -6,6 +6,8 @@ import { above } from '../../../ledger/number-line.js'
 import { putSetting } from '../../../sql/meta.js'
 import { readSpans, writeSpans } from '../../../sql/tables.js'
 import type { Bound } from '../collections-setting.js'
+import type { Counter } from './counter-binding.js'
+import { placeIn } from './counter-statements.js'
 
 /**
  * Numbers of the collection up to here may be in use.
@@ -63,6 +65,28 @@ export async function rememberedBindings(
     [BINDING_PREFIX],
   )
   return new Map(rows.map(({ key, value }) => [key.slice(BINDING_PREFIX.length), value]))
+}
+
+/**
+ * As `highWaterOf`, of all collections that take from the counter, as far as the ledger remembers:
+ * they share its blocks.
+ */
+export async function reachOf(
+  query: Query,
+  ledger: string | undefined,
+  counter: Counter,
+): Promise<number> {
+  const own = await highWaterOf(query, ledger, counter.key)
+  if (ledger === undefined) return own
+  const [row] = await query<{ reach: number | null }>(
+    `SELECT pg_catalog.max(high_water) AS reach
+     FROM (SELECT pg_catalog.substr(key, $1) AS key FROM ${ledger}.hilo_meta
+       WHERE pg_catalog.starts_with(key, $2) AND pg_catalog.strpos(value, $3) > 0) AS sharer
+     JOIN ${ledger}.hilo_collections ON database = pg_catalog.split_part(key, '/', 1)
+       AND collection = pg_catalog.substr(key, pg_catalog.strpos(key, '/') + 1)`,
+    [BINDING_PREFIX.length + 1, BINDING_PREFIX, placeIn(counter)],
+  )
+  return Math.max(own, row!.reach ?? 0)
 }
 
 /**
