@@ -458,6 +458,11 @@ export const GUARDS: Guard[] = [
     'continue',
   ),
   guard(
+    "H20 a counter's numbers up to where it was raised are granted to nobody",
+    'server/addons/orm/bound-ledger',
+    'const counted = 0',
+  ),
+  guard(
     'H20 a row is one counter, by whatever names',
     'server/addons/orm/shared-counters',
     'const rows: unknown[] = []',

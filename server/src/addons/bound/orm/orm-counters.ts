@@ -93,6 +93,8 @@ export function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: 
       const isAtEnd = raiseTo !== undefined && !hasIdsAbove(binding, raiseTo)
       if (raiseTo !== undefined && !isAtEnd)
         await explained(binding, () => raiseCounter(query, binding, raiseTo))
+      if (raiseBy !== undefined && !isAtEnd)
+        return { fresh: [], used: [], isAtEnd, reach: await lastIdOf(query, binding) }
       const used = await usedStock(query, binding, stock)
       const wanted = missing(used)
       if (wanted === 0 || !hasIdsAbove(binding, above)) return { fresh: [], used, isAtEnd }
