@@ -154,11 +154,12 @@ async function live({ settings, schema, newTaker }: Orm, seed: number): Promise<
       .join(';')
     await sql(`BEGIN; TRUNCATE ${names.join()}; ${filled}; COMMIT`)
   }
+  const hiOf = (id: number) => Math.floor(id / Number(binding.blocks.size))
   const setBack = (to: number) =>
     sql(
       isOfSequence
         ? `SELECT setval('${place}', ${to}, false)`
-        : `UPDATE ${place} SET ${location.column} = ${Math.floor(to / Number(binding.blocks.size))}`,
+        : `UPDATE ${place} SET ${location.column} = ${hiOf(to)}`,
     )
 
   const steps = {
