@@ -445,6 +445,10 @@ export const GUARDS: Guard[] = [
     'server/addons/orm/prove',
   ),
   guard(
+    'H20 what a collection counted by itself is no proof of its counter',
+    'server/addons/orm/prove',
+  ),
+  guard(
     'H20 a sequence that fills a column which is not named gives no first block',
     'server/addons/orm/unnamed-columns',
     'const unnamed: string[] = []',
@@ -458,8 +462,23 @@ export const GUARDS: Guard[] = [
   guard('H20 one partition is not asked which ids are in use', 'server/addons/orm/id-columns'),
   guard(
     'H20 a counter means the same ids for all collections',
-    'server/addons/orm/id-columns',
-    'return []',
+    'server/addons/orm/shared-counters',
+    'continue',
+  ),
+  guard(
+    "H20 a counter's numbers up to where it was raised are granted to nobody",
+    'server/addons/orm/bound-ledger',
+    'const counted = 0',
+  ),
+  guard(
+    'H20 a row is one counter, by whatever names',
+    'server/addons/orm/shared-counters',
+    'const rows: unknown[] = []',
+  ),
+  guard(
+    'H20 a shared counter gives nothing that another collection has',
+    'server/addons/orm/shared-counters',
+    'const floor = above',
   ),
   guard(
     'H20 numbers in stock that are in the table already are not granted',
@@ -1128,6 +1147,11 @@ export const GUARDS: Guard[] = [
     'H31 the ledger remembers a counter with its schema',
     'server/postgres-schema',
     change(', description: descriptionOf(counter)', ''),
+  ),
+  guard(
+    'H31 the ledger remembers by which optimizer ids were made',
+    'server/addons/orm/prove',
+    "const optimizer = ''",
   ),
   guard('H31 another ledger grants nothing', 'server/same-ledger'),
   guard('H31 an older state of the ledger grants nothing', 'server/same-ledger'),

@@ -9,8 +9,9 @@ import { idsOf, lastValue, valueAbove } from '../addons/bound/orm/blocks.js'
 import {
   forgetStock,
   highWaterOf,
-  isRememberedOtherwise,
+  reachOf,
   rememberBinding,
+  rememberedBindings,
 } from '../addons/bound/orm/bound-rows.js'
 import {
   type Counter,
@@ -174,8 +175,8 @@ async function raised(
   const { counter } = bound
   const found = await highestIn(query, ids, counter.sentinels)
   const highest = found?.id ?? 0n
-  const highWater = BigInt(await highWaterOf(query, ledger, bound))
-  const floor = highest > highWater ? highest : highWater
+  const reach = BigInt(await reachOf(query, ledger, counter))
+  const floor = highest > reach ? highest : reach
   const value = valueAbove(counter.blocks, floor)
   if (value > lastValue(counter.blocks, counter.maxId))
     throw new CounterUnusable(
@@ -189,7 +190,7 @@ async function raised(
   const statement = raiseStatement(counter, value)
   const why =
     `The highest id in ${ids.map(nameOfColumn).join(', ')} is ${highest}, the highest granted ` +
-    `here ${highWater}; ${nameOf(counter)} gives ${next} next`
+    `here ${reach}; ${nameOf(counter)} gives ${next} next`
   const effect =
     next >= value
       ? 'which is above: the statement changes nothing'
@@ -205,7 +206,13 @@ async function raised(
   // Where there is no ledger yet, the server remembers the binding when it makes one.
   if (ledger !== undefined) {
     await forgetStock(query, ledger, bound, highest)
-    if (await isRememberedOtherwise(query, ledger, bound)) await forgetProof(query, ledger, bound)
+    const before = (await rememberedBindings(query, ledger)).get(bindingKey(bound))
+    const isOther =
+      before === undefined
+        ? (await highWaterOf(query, ledger, bound)) > 0
+        : before !== bound.description
+    if (isOther && !(await isProven(query, ledger, counter)))
+      await forgetProof(query, ledger, bound)
     await rememberBinding(query, ledger, bound)
   }
   return `${plan}-- Done: ${nextIds(counter, await nextValue(query, counter))}.\n`

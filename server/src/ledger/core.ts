@@ -67,8 +67,10 @@ const provesOlderCopy = (
     const grant = rows.grants.get(token.id) ?? rows.tombstones.get(token.id)
     const place = rows.serials.get(serialText({ database, ...token }))
     if (token.serial <= raised.serial) {
-      // Where another authority counts, its numbers go above the floor for other reasons, too.
-      const isCounted = authorityOf(bound, { database, ...token }) === 'ledger'
+      // An upstream's numbers go above the floor for other reasons, too; so do those of an ORM's
+      // counter that the copy did not know.
+      const authority = authorityOf(bound, { database, ...token })
+      const isCounted = authority === 'ledger' || (authority === 'counter' && place !== undefined)
       const floor = Math.max(raised.floor, place?.floor ?? 0)
       // guard: H20 a token from before the floors were raised proves nothing any more
       // guard: H20 floors that were raised too little are raised again

@@ -28,6 +28,8 @@ export interface CounterAnswer {
   used: readonly Span[]
   /** The id column ends before `raiseTo`, and the counter was not moved. */
   isAtEnd: boolean
+  /** After `raiseBy`: up to here others may have ids of the counter. */
+  reach?: number | undefined
 }
 
 /** By `keyText`. */

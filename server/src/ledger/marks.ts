@@ -295,7 +295,10 @@ export function raiseFloors(
           'still more than was granted since the backup. Or let the id column store higher ids, ' +
           'as a bigint does, raise maxId in the configuration, and run the command again.',
       )
-    return { ...withFloor(row, raised(row.collection, reachOf(rows, row))), serial }
+    // guard: H20 a counter's numbers up to where it was raised are granted to nobody
+    const counted = answers.get(keyText(row))?.reach ?? 0
+    const floor = Math.max(raised(row.collection, reachOf(rows, row)), counted)
+    return { ...withFloor(row, floor), serial }
   })
   const identities = [...rows.identities.values()].map((row) => {
     const value = raised(row.name, Math.max(row.value, givenTo(row)))

@@ -360,6 +360,45 @@ describe('numbers that must not be granted', () => {
     expect((await take({ count: 10 })).low).toBeGreaterThan(10_000)
   })
 
+  describe('after a restore by less than the counter had moved', () => {
+    const KEPT = ['hilo_collections', 'hilo_grants']
+    const lose = async (moved: string, restored: string) => {
+      const { sql, take, claim, ledger, nextval } = await open()
+      await take({ count: 10 })
+      for (const name of KEPT) await sql(`CREATE TABLE kept_${name} AS SELECT * FROM ${name}`)
+      await sql(moved)
+      const { low, token } = await take({ count: 10 })
+      for (const name of KEPT)
+        await sql(`DELETE FROM ${name}; INSERT INTO ${name} SELECT * FROM kept_${name}`)
+      await sql(restored)
+      await ledger.raiseFloors({ database: 'Shop', by: 100 })
+      return { low, shown: [{ token: token!, next: low }], sql, take, claim, ledger, nextval }
+    }
+
+    test('a token of above the floor stops the database again', async () => {
+      const { low, shown, claim, take, ledger } = await lose(
+        "SELECT setval('seq', 50001)",
+        "SELECT setval('seq', 1)",
+      )
+      expect(low).toBe(50_011)
+      expect(await claim({ shown })).toMatchObject({ refused: 'restored' })
+      await ledger.raiseFloors({ database: 'Shop', by: 60_000 })
+      expect(await claim({ shown })).toMatchObject({ results: ['superseded'] })
+      expect((await take()).low).toBeGreaterThan(60_000)
+    })
+
+    test('a token of below a counter that was not restored proves nothing', async () => {
+      const { shown, claim } = await lose("SELECT setval('seq', 50001)", 'SELECT 1')
+      expect(await claim({ shown })).toMatchObject({ results: ['superseded'] })
+    })
+
+    test('a counter that is set back then grants nothing that was granted before', async () => {
+      const { low, take, sql } = await lose("SELECT setval('seq', 50001)", 'SELECT 1')
+      await sql(`SELECT setval('seq', ${low}, false)`)
+      await expect(take()).rejects.toThrow('it went backwards')
+    })
+  })
+
   test('a follow that is refused moves no counter', async () => {
     const { ledger, take, nextval } = await open()
     await take({ count: 10 })

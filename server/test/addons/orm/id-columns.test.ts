@@ -244,33 +244,3 @@ test('a right that goes away while the server runs stops the grants, and is name
     "permission denied for table orders. This server's role needs USAGE",
   )
 })
-
-describe('two collections on one counter', () => {
-  const LINES = { ...BINDING, ids: 'lines.id' } as const
-  const both = (lines: CounterOptions) => ({ Shop: { orders: BINDING, lines } })
-  const start = async () => {
-    const databaseUrl = await newDatabase()
-    await runSql(databaseUrl, `${ORDERS}; ${AT_31}; CREATE TABLE lines (id bigint PRIMARY KEY)`)
-    return databaseUrl
-  }
-
-  test('that do not agree which ids a value stands for are refused', async () => {
-    const databaseUrl = await start()
-    const collections = both({ ...LINES, strategy: 'hibernate-pooled' })
-    const message =
-      'shop/lines: It takes from sequence public.order_seq by hibernate-pooled with blockSize ' +
-      '10, and shop/orders by efcore with blockSize 10. A value of a counter stands for the same'
-    await expect(check({ databaseUrl, collections })).rejects.toThrow(message)
-    await expect(openLedger({ create: true, databaseUrl, collections })).rejects.toThrow(message)
-  })
-
-  test('share its blocks where they agree', async () => {
-    const databaseUrl = await start()
-    const collections = both({ ...LINES, strategy: 'hibernate-pooled-lo' })
-    const ledger = await openLedger({ create: true, databaseUrl, collections })
-    cleanups.push(() => ledger.close())
-    expect(await claim(ledger)).toEqual([31, 40])
-    const [lines] = await ledger.claim([{ ...WISH, collection: 'lines', id: newId() }])
-    expect(span(grantOf(lines!))).toEqual([41, 50])
-  })
-})

@@ -30,10 +30,19 @@ const HILO: CounterOptions = {
   maxId: 'int8',
   ids,
 }
+const KEYED: CounterOptions = {
+  strategy: 'hibernate-table',
+  segment: 'Order',
+  blockSize: 5,
+  maxId: 'int8',
+  ids,
+}
 const ORDERS = 'CREATE TABLE orders (id bigint PRIMARY KEY);'
 const SEQUENCE = `${ORDERS} CREATE SEQUENCE order_seq INCREMENT 5;`
 const TABLE = `${ORDERS} CREATE TABLE hibernate_unique_key (next_hi bigint);
   INSERT INTO hibernate_unique_key VALUES (0);`
+const KEYS = `${ORDERS} CREATE TABLE hibernate_sequences (sequence_name text PRIMARY KEY,
+  next_val bigint); INSERT INTO hibernate_sequences VALUES ('Order', 100);`
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -89,6 +98,11 @@ const lo = (databaseUrl: string) => backEnd(databaseUrl, NEXTVAL, 5, (value) => 
 const hilo = (databaseUrl: string, maxLo: number) =>
   backEnd(databaseUrl, NEXT_HI, maxLo + 1, (value) => value * (maxLo + 1))
 
+const NEXT_VAL =
+  'UPDATE hibernate_sequences SET next_val = next_val + 5 RETURNING next_val - 4 AS v'
+/** Hibernate's table with the optimizer pooled. */
+const keyed = (databaseUrl: string) => backEnd(databaseUrl, NEXT_VAL, 5, (value) => value - 4)
+
 const begun = (schema: string) => `${schema} SELECT nextval('order_seq');`
 
 describe('a right binding', () => {
@@ -140,6 +154,18 @@ describe('a wrong binding is not proved, and nothing is remembered', () => {
     await expect(open()).rejects.toThrow(/nobody has seen|no id of it is there/)
   })
 
+  test('an optimizer beside another one: the one that fits is named', async () => {
+    const wrong = { ...KEYED, optimizer: 'pooled-lo' } as const
+    const { databaseUrl, open, options } = await shop(wrong, KEYS)
+    const store = keyed(databaseUrl)
+    await store()
+    await expect(open()).rejects.toThrow('is there. the optimizer pooled fits. Correct that here.')
+    await runSql(databaseUrl, 'DELETE FROM orders')
+    await expect(proveBeside(options, store)).rejects.toThrow(
+      /^Not proved: .*pooled-lo and blockSize 5 .* the optimizer pooled makes what was made\./,
+    )
+  })
+
   test.each([4, 6])('maxLo %i beside maxLo 5', async (maxLo) => {
     const { databaseUrl, options, open } = await shop({ ...HILO, maxLo }, TABLE)
     const store = hilo(databaseUrl, 5)
@@ -163,6 +189,45 @@ describe('without a proof', () => {
     expect(grantOf((await claim())[0]!)).toMatchObject({ low: 6, high: 10 })
     await sql('INSERT INTO orders VALUES (1)')
     expect(grantOf((await claim())[0]!)).toMatchObject({ low: 11, high: 15 })
+  })
+
+  describe('a collection that counted by itself before', () => {
+    const own = async (settings: CounterOptions) => {
+      const { databaseUrl, ...rest } = await shop(settings, begun(SEQUENCE))
+      const ledger = await openLedger({ databaseUrl })
+      await ledger.claim([{ ...KEY, id: newId(), count: 5, lastMax: 0, serverTag: 'A', at: 0 }])
+      await ledger.close()
+      await runSql(databaseUrl, "SELECT nextval('order_seq'); INSERT INTO orders VALUES (2)")
+      return { databaseUrl, ...rest }
+    }
+
+    test('does not begin on a wrong strategy', async () => {
+      const { open, options } = await own(LO)
+      await expect(check(options)).rejects.toThrow('hibernate-pooled fits')
+      await expect(open()).rejects.toThrow('hibernate-pooled fits')
+    })
+
+    test('begins on a proof', async () => {
+      const { databaseUrl, options, open } = await own(POOLED)
+      await expect(open()).rejects.toThrow('nobody has seen')
+      await proveBeside(options, pooled(databaseUrl))
+      await open()
+    })
+
+    test('needs a proof after adopt, too', async () => {
+      const { databaseUrl, options, open } = await own(LO)
+      await adopt(options, { ...KEY, isApplied: true })
+      await expect(open()).rejects.toThrow('nobody has seen')
+      await expect(proveBeside(options, pooled(databaseUrl))).rejects.toThrow('Not proved')
+      await expect(open()).rejects.toThrow(/nobody has seen|ids would come twice/)
+    })
+
+    test('keeps a proof that came before adopt', async () => {
+      const { databaseUrl, options, open } = await own(POOLED)
+      await proveBeside(options, pooled(databaseUrl))
+      await adopt(options, { ...KEY, isApplied: true })
+      await open()
+    })
   })
 
   test('`proved: false` begins, and the log says so at each start', async () => {
@@ -193,6 +258,25 @@ describe('a proof is of one binding', () => {
     await expect(open(LO)).rejects.toThrow('hibernate-pooled-lo on sequence public.order_seq')
     await proveBeside(optionsWith(LO), store)
     await open(LO)
+  })
+
+  test('another optimizer is another binding, and needs another proof', async () => {
+    const { databaseUrl, options, optionsWith, open } = await shop(KEYED, KEYS)
+    const store = keyed(databaseUrl)
+    await store()
+    await proveBeside(options, store)
+    const ledger = await open()
+    const wish = { ...KEY, count: 5, lastMax: 0, serverTag: 'A', at: 0 }
+    await ledger.claim([wish])
+    const other = { ...KEYED, optimizer: 'pooled-lo' } as const
+    await expect(open(other)).rejects.toThrow(
+      'the ledger knows it as hibernate-table on public.hibernate_sequences.next_val where ' +
+        "sequence_name = 'Order' with pooled and blockSize 5, the configuration says " +
+        "hibernate-table on public.hibernate_sequences.next_val where sequence_name = 'Order' " +
+        'with pooled-lo and blockSize 5.',
+    )
+    await adopt(optionsWith(other), { ...KEY, isApplied: true })
+    await expect(open(other)).rejects.toThrow('nobody has seen')
   })
 
   test('another column needs another proof', async () => {

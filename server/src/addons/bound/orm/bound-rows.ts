@@ -6,6 +6,8 @@ import { above } from '../../../ledger/number-line.js'
 import { putSetting } from '../../../sql/meta.js'
 import { readSpans, writeSpans } from '../../../sql/tables.js'
 import type { Bound } from '../collections-setting.js'
+import type { Counter } from './counter-binding.js'
+import { placeIn } from './counter-statements.js'
 
 /**
  * Numbers of the collection up to here may be in use.
@@ -65,14 +67,41 @@ export async function rememberedBindings(
   return new Map(rows.map(({ key, value }) => [key.slice(BINDING_PREFIX.length), value]))
 }
 
-/** Does the ledger remember another binding of the collection? */
-export async function isRememberedOtherwise(
+/**
+ * As `highWaterOf`, of all collections that take from the counter, as far as the ledger remembers:
+ * they share its blocks.
+ */
+export async function reachOf(
   query: Query,
-  ledger: string,
-  bound: Bound,
-): Promise<boolean> {
-  const before = (await rememberedBindings(query, ledger)).get(bindingKey(bound))
-  return before !== undefined && before !== bound.description
+  ledger: string | undefined,
+  counter: Counter,
+): Promise<number> {
+  const own = await highWaterOf(query, ledger, counter.key)
+  if (ledger === undefined) return own
+  const [row] = await query<{ reach: number | null }>(
+    `SELECT pg_catalog.max(high_water) AS reach
+     FROM (SELECT pg_catalog.substr(key, $1) AS key FROM ${ledger}.hilo_meta
+       WHERE pg_catalog.starts_with(key, $2) AND pg_catalog.strpos(value, $3) > 0) AS sharer
+     JOIN ${ledger}.hilo_collections ON database = pg_catalog.split_part(key, '/', 1)
+       AND collection = pg_catalog.substr(key, pg_catalog.strpos(key, '/') + 1)`,
+    [BINDING_PREFIX.length + 1, BINDING_PREFIX, placeIn(counter)],
+  )
+  return Math.max(own, row!.reach ?? 0)
+}
+
+/**
+ * As `highWaterOf`, of numbers from the counter. 0: none ever came from it; what was granted, the
+ * ledger counted itself.
+ */
+export async function takenUpTo(
+  query: Query,
+  ledger: string | undefined,
+  key: CollectionKey,
+): Promise<number> {
+  const remembered = await rememberedBindings(query, ledger)
+  // guard: H20 what a collection counted by itself is no proof of its counter
+  if (!remembered.has(bindingKey(key))) return 0
+  return highWaterOf(query, ledger, key)
 }
 
 export async function rememberBinding(query: Query, ledger: string, bound: Bound): Promise<void> {

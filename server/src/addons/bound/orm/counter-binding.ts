@@ -49,7 +49,7 @@ export interface Binding<Name = string> {
   system: string
   location: SequenceLocation<Name> | TableLocation<Name>
   blocks: Blocks
-  /** As configured, for messages: `blockSize 10`. */
+  /** As configured: `blockSize 10`, or `pooled and blockSize 10` where there are optimizers. */
   size: string
   maxId: bigint
   /** The first value of the counter. Undefined: the strategy does not depend on it. */
@@ -72,6 +72,8 @@ export const isSequence = <Name>(
 /** A setting, and its fault. */
 export type Problem = [setting: string, message: string]
 
+const DEFAULT_OPTIMIZER = 'pooled'
+
 /** @returns the binding, or the faults of the settings */
 export function toBinding(key: CollectionKey, settings: CounterSettings): Binding | Problem[] {
   const strategy: Strategy = withOptimizer(STRATEGIES[settings.strategy as StrategyName], settings)
@@ -85,7 +87,7 @@ export function toBinding(key: CollectionKey, settings: CounterSettings): Bindin
     system: strategy.system,
     location: locationOf(strategy, settings, first),
     blocks: strategy.blocks(BigInt(size ?? 1), first),
-    size: size === undefined ? 'one id at a time' : `${strategy.size} ${size}`,
+    size: sizeText(strategy, settings),
     maxId: BigInt(typeof settings.maxId === 'string' ? MAX_IDS[settings.maxId] : settings.maxId),
     first: strategy.hasFirst ? first : undefined,
     fetchesTwice: strategy.fetchesTwice ?? false,
@@ -104,8 +106,15 @@ export function idColumn(name: string): IdColumn {
 
 function withOptimizer(strategy: Strategy, { optimizer }: CounterSettings): Strategy {
   return strategy.hasOptimizer
-    ? { ...strategy, ...OPTIMIZERS[optimizer ?? 'pooled'], hasFirst: true }
+    ? { ...strategy, ...OPTIMIZERS[optimizer ?? DEFAULT_OPTIMIZER], hasFirst: true }
     : strategy
+}
+
+function sizeText({ size, hasOptimizer }: Strategy, settings: CounterSettings): string {
+  if (!size) return 'one id at a time'
+  // guard: H31 the ledger remembers by which optimizer ids were made
+  const optimizer = hasOptimizer ? `${settings.optimizer ?? DEFAULT_OPTIMIZER} and ` : ''
+  return `${optimizer}${size} ${settings[size]}`
 }
 
 function locationOf(

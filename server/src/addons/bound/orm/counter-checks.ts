@@ -12,7 +12,7 @@ import { adoptCommand, isWhole, nameOf, nextValue } from './counter-statements.j
 import { columnProblems } from './id-columns.js'
 import { sequenceProblems } from './sequence-checks.js'
 import { quoted } from './sql-text.js'
-import { STRATEGIES, type StrategyName } from './strategies.js'
+import { OPTIMIZERS, type Optimizer, STRATEGIES } from './strategies.js'
 import { tableProblems } from './table-checks.js'
 import { nameOfColumn } from './used-ids.js'
 
@@ -124,14 +124,9 @@ function positionOf(blocks: Blocks, next: bigint, highest: bigint): Position {
 
 /**
  * The faults of a binding by the ids of its table. None, where no table is named.
- * @param highWater up to here the ledger has granted numbers; 0: nothing was ever taken from the
- * counter
+ * @param taken as of `takenUpTo`
  */
-export async function idProblems(
-  query: Query,
-  binding: Counter,
-  highWater: number,
-): Promise<string[]> {
+export async function idProblems(query: Query, binding: Counter, taken: number): Promise<string[]> {
   const { ids, sentinels, strategy, size, blocks } = binding
   // A row that comes after this look has an id of a value that was taken before the next one.
   const found = await highestIn(query, ids, sentinels)
@@ -148,7 +143,7 @@ export async function idProblems(
         `["${found.id}"].`,
     ]
   // Later, blocks that devices hold are without rows, too.
-  if (highWater > 0 || position === 'in the last block') return []
+  if (taken > 0 || position === 'in the last block') return []
   const fitting = alternativesTo(binding).filter(
     (other) => positionOf(other.blocks, next, found.id) === 'in the last block',
   )
@@ -156,8 +151,8 @@ export async function idProblems(
   return [
     `${highest}With ${strategy} and ${size} the last block begins at ` +
       `${firstOf(blocks, next - blocks.step)}, and no id of it is there. ` +
-      `${fitting.map(({ name }) => name).join(', ')} fits. Correct strategy here. If it is ` +
-      'right, let the back end make one id, then start again.',
+      `${fitting.map(({ name }) => name).join(', ')} fits. Correct that here. If it is right, ` +
+      'let the back end make one id, then start again.',
   ]
 }
 
@@ -168,15 +163,20 @@ export interface Alternative {
 
 /** The same ORM's ways to count by such a counter, which stand for other ids. */
 export function alternativesTo({ strategy, blocks, location, first }: Counter): Alternative[] {
-  const [orm] = strategy.split('-')
-  const kind = isSequence(location) ? 'sequence' : 'row'
-  return (Object.keys(STRATEGIES) as StrategyName[]).flatMap((name) => {
-    const other = STRATEGIES[name]
+  const alternative = (name: string, { size, blocks: toBlocks }: Optimizer): Alternative[] => {
     // An older version's block nearly always holds the id, too.
-    if (name === strategy || name.includes('before') || name.split('-')[0] !== orm) return []
-    if (!other.kinds.includes(kind) || !other.size) return []
-    const size = other.size === 'maxLo' ? blocks.size - 1n : blocks.size
-    const made = other.blocks(size, first ?? 1n)
+    if (!size || name === strategy || name.includes('before')) return []
+    const made = toBlocks(size === 'maxLo' ? blocks.size - 1n : blocks.size, first ?? 1n)
     return made.step === blocks.step && made.shift !== blocks.shift ? [{ name, blocks: made }] : []
-  })
+  }
+  // A table with keys stores its values in a way of its own.
+  if (!isSequence(location) && location.key)
+    return Object.entries(STRATEGIES[strategy].hasOptimizer ? OPTIMIZERS : {}).flatMap(
+      ([name, optimizer]) => alternative(`the optimizer ${name}`, optimizer),
+    )
+  const kind = isSequence(location) ? 'sequence' : 'row'
+  const [orm] = strategy.split('-')
+  return Object.entries(STRATEGIES).flatMap(([name, other]) =>
+    name.split('-')[0] === orm && other.kinds.includes(kind) ? alternative(name, other) : [],
+  )
 }

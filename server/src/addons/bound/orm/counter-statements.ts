@@ -179,7 +179,10 @@ export function nameOf({ location }: Binding): string {
 
 /** A binding as the ledger remembers it. */
 export const descriptionOf = (binding: Binding): string =>
-  `${binding.strategy} on ${nameOf(binding)} with ${binding.size}`
+  binding.strategy + placeIn(binding) + binding.size
+
+/** The part of a description that says which counter it is. */
+export const placeIn = (binding: Binding): string => ` on ${nameOf(binding)} with `
 
 export function conditionOf(
   { where }: TableLocation,

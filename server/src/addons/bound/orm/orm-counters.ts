@@ -12,7 +12,7 @@ import { Pacer } from '../../upstream/authority.js'
 import type { Tell } from '../cautions.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
-import { highWaterOf } from './bound-rows.js'
+import { highWaterOf, reachOf } from './bound-rows.js'
 import type { Binding, Counter, Relation } from './counter-binding.js'
 import { problemsOf } from './counter-checks.js'
 import { nameOf, nextValue, raiseCounter } from './counter-statements.js'
@@ -48,17 +48,21 @@ export function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: 
     return counter
   }
 
+  function isShared(binding: Counter): boolean {
+    const place = nameOf(binding)
+    return [...bindings.values()].some(
+      (other) => 'counter' in other && other.counter !== binding && nameOf(other.counter) === place,
+    )
+  }
+
   /** Before the first block: rows may have come since the start. */
   async function refuseUnproven(query: Query, binding: Counter): Promise<void> {
     if (begun.has(binding)) return
-    const highWater = await highWaterOf(query, ledger, binding.key)
-    if (highWater > 0) {
+    if ((await highWaterOf(query, ledger, binding.key)) > 0) {
       begun.add(binding)
       return
     }
-    const problems = await explained(binding, () =>
-      unprovenProblems(query, ledger, binding, highWater),
-    )
+    const problems = await explained(binding, () => unprovenProblems(query, ledger, binding, 0))
     // guard: H20 a binding that nobody has proved takes no first block where the table has ids
     if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
   }
@@ -89,12 +93,18 @@ export function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: 
       const isAtEnd = raiseTo !== undefined && !hasIdsAbove(binding, raiseTo)
       if (raiseTo !== undefined && !isAtEnd)
         await explained(binding, () => raiseCounter(query, binding, raiseTo))
+      if (raiseBy !== undefined && !isAtEnd)
+        return { fresh: [], used: [], isAtEnd, reach: await lastIdOf(query, binding) }
       const used = await usedStock(query, binding, stock)
       const wanted = missing(used)
       if (wanted === 0 || !hasIdsAbove(binding, above)) return { fresh: [], used, isAtEnd }
       await refuseUnproven(query, binding)
       const count = paced(binding, Math.ceil(wanted / Number(binding.blocks.size)))
-      const taken = await explained(binding, () => takeBlocks(query, binding, count, wanted, above))
+      // guard: H20 a shared counter gives nothing that another collection has
+      const floor = isShared(binding)
+        ? Math.max(above, await reachOf(query, ledger, binding))
+        : above
+      const taken = await explained(binding, () => takeBlocks(query, binding, count, wanted, floor))
       for (const range of joined(taken.used)) tell(usedText(binding, range, 'were passed over'))
       return { fresh: taken.fresh, used, isAtEnd }
     },
@@ -125,6 +135,6 @@ export async function counterProblems(
   binding: Counter,
   isFirst: boolean,
 ): Promise<string[]> {
-  const highWater = await highWaterOf(query, ledger, binding.key)
-  return explained(binding, () => problemsOf(query, binding, highWater, isFirst))
+  const reach = await reachOf(query, ledger, binding)
+  return explained(binding, () => problemsOf(query, binding, reach, isFirst))
 }

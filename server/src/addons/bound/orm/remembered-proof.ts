@@ -56,22 +56,22 @@ export const isProven = async (
 
 /**
  * The faults of a binding that nobody has proved.
- * @param highWater 0: no block was taken yet
+ * @param taken as of `takenUpTo`
  */
 export async function unprovenProblems(
   query: Query,
   ledger: string,
   counter: Counter,
-  highWater: number,
+  taken: number,
 ): Promise<string[]> {
   const { ids, sentinels, isUnproven, system } = counter
   if (ids.length === 0 || isUnproven) return []
   // guard: H20 a sequence that fills a column which is not named gives no first block
-  const unnamed = highWater > 0 ? [] : await unnamedProblems(query, counter)
+  const unnamed = taken > 0 ? [] : await unnamedProblems(query, counter)
   if (unnamed.length > 0) return unnamed
   const proof = await readProof(query, ledger, counter)
   // A binding that began in an empty table has no proof, and goes on.
-  if (proof === undefined ? highWater > 0 : proof === proofOf(counter)) return []
+  if (proof === undefined ? taken > 0 : proof === proofOf(counter)) return []
   if ((await highestIn(query, ids, sentinels)) === undefined) return []
   return [
     `${columnsOf(counter)} has ids, and nobody has seen that ${system} makes them as configured: ` +

@@ -9,10 +9,16 @@ import { CounterUnusable } from '../../../ledger/ledger-errors.js'
 import type { Tell } from '../cautions.js'
 import type { Bindings, Bound } from '../collections-setting.js'
 import { lastValue, valueAbove } from './blocks.js'
-import { highWaterOf, rememberBinding, rememberedBindings } from './bound-rows.js'
+import {
+  highWaterOf,
+  reachOf,
+  rememberBinding,
+  rememberedBindings,
+  takenUpTo,
+} from './bound-rows.js'
 import { type Binding, type Counter, isSequence, type Relation } from './counter-binding.js'
 import { highestIn, idProblems, shapeProblems } from './counter-checks.js'
-import { addFirstRow, descriptionOf, hasRow, nameOf } from './counter-statements.js'
+import { addFirstRow, conditionOf, descriptionOf, hasRow, nameOf } from './counter-statements.js'
 import { explained } from './explained.js'
 import { counterProblems, ormCounters } from './orm-counters.js'
 import { findCounter, findRelation } from './relations.js'
@@ -62,25 +68,50 @@ export async function examine(
     }
   }
   const changed = changedBindings(found, await rememberedBindings(query, ledger))
-  return { bindings: found, problems: [...changed, ...problems, ...disagreements(found)] }
+  const sound = countersIn(found).flatMap(([name, { counter }]) =>
+    problems.some((problem) => problem.startsWith(`${name}:`)) ? [] : [[name, counter] as const],
+  )
+  problems.push(...(await disagreements(query, sound)))
+  return { bindings: found, problems: [...changed, ...problems] }
 }
 
 /** Collections on one counter whose bindings do not agree which ids a value stands for. */
-function disagreements(bindings: Bindings<Relation>): string[] {
-  const first = new Map<string, readonly [name: string, counter: Counter]>()
-  return countersIn(bindings).flatMap(([name, { counter }]) => {
-    const place = nameOf(counter)
-    const [other, taker] = first.get(place) ?? [name, counter]
-    first.set(place, [other, taker])
-    // guard: H20 a counter means the same ids for all collections
-    if (meaningOf(counter) === meaningOf(taker)) return []
-    const by = ({ strategy, size }: Counter) => `${strategy} with ${size}`
-    return [
-      `${name}: It takes from ${place} by ${by(counter)}, and ${other} by ${by(taker)}. A value ` +
-        'of a counter stands for the same ids, whoever takes it. So one of the two is wrong, and ' +
-        'ids would come twice. Correct its strategy or size, as the back end has them.',
-    ]
-  })
+async function disagreements(
+  query: Query,
+  counters: readonly (readonly [name: string, counter: Counter])[],
+): Promise<string[]> {
+  const problems: string[] = []
+  for (const [i, [name, counter]] of counters.entries())
+    for (const [other, taker] of counters.slice(0, i)) {
+      // guard: H20 a counter means the same ids for all collections
+      if (meaningOf(counter) === meaningOf(taker)) continue
+      if (!(await isSameCounter(query, counter, taker))) continue
+      const by = ({ strategy, size }: Counter) => `${strategy} with ${size}`
+      problems.push(
+        `${name}: It takes from ${nameOf(counter)} by ${by(counter)}, and ${other} by ` +
+          `${by(taker)}. A value of a counter stands for the same ids, whoever takes it. So one ` +
+          'of the two is wrong, and ids would come twice. Correct its strategy or size, as the ' +
+          'back end has them.',
+      )
+      break
+    }
+  return problems
+}
+
+/** A row has many names: by other columns of its key, by one partition, by 2 or '2'. */
+async function isSameCounter(query: Query, a: Counter, b: Counter): Promise<boolean> {
+  if (nameOf(a) === nameOf(b)) return true
+  const [one, other] = [a.location, b.location]
+  if (isSequence(one) || isSequence(other) || one.column !== other.column) return false
+  const first = conditionOf(one, 1)
+  const second = conditionOf(other, 1 + first.parameters.length)
+  // guard: H20 a row is one counter, by whatever names
+  const rows = await query(
+    `SELECT tableoid, ctid FROM ${one.table} WHERE ${first.text}
+     INTERSECT SELECT tableoid, ctid FROM ${other.table} WHERE ${second.text}`,
+    [...first.parameters, ...second.parameters],
+  )
+  return rows.length > 0
 }
 
 const meaningOf = ({ blocks, location }: Counter): string =>
@@ -93,8 +124,8 @@ export async function floorOf(
   counter: Counter,
 ): Promise<bigint> {
   const highest = await highestIn(query, counter.ids, counter.sentinels)
-  const highWater = BigInt(await highWaterOf(query, ledger, counter.key))
-  return highest !== undefined && highest.id > highWater ? highest.id : highWater
+  const reach = BigInt(await reachOf(query, ledger, counter))
+  return highest !== undefined && highest.id > reach ? highest.id : reach
 }
 
 const endProblems = ({ blocks, maxId }: Counter, floor: bigint): string[] =>
@@ -120,7 +151,8 @@ async function startProblems(
   const highWater = await highWaterOf(query, ledger, counter.key)
   // Rows from elsewhere: the back end cannot make the first id that a new counter may wait for.
   if (problems.length > 0 && highWater > 0) return problems
-  const byIds = await explained(counter, () => idProblems(query, counter, highWater))
+  const taken = await takenUpTo(query, ledger, counter.key)
+  const byIds = await explained(counter, () => idProblems(query, counter, taken))
   return byIds.length > 0 ? byIds : problems
 }
 
@@ -164,9 +196,9 @@ export async function startBindings(
   const { bindings, problems } = await examine(query, schemas, configured, isFirst, prepare)
   for (const [name, { counter }] of countersIn(bindings)) {
     if (problems.some((problem) => problem.startsWith(`${name}:`))) continue
-    const highWater = await highWaterOf(query, schemas.ledger, counter.key)
+    const taken = await takenUpTo(query, schemas.ledger, counter.key)
     // guard: H20 a binding that nobody has proved is refused where the table has ids
-    const unproven = await unprovenProblems(query, schemas.ledger, counter, highWater)
+    const unproven = await unprovenProblems(query, schemas.ledger, counter, taken)
     problems.push(...unproven.map((problem) => `${name}: ${problem}`))
   }
   refuseBindings(problems)

@@ -28,7 +28,7 @@ export interface SegmentTable {
   fixed?: Readonly<Record<string, bigint>>
 }
 
-interface Optimizer {
+export interface Optimizer {
   /** The setting that tells a block's size. Undefined: one id. */
   size?: 'blockSize' | 'maxLo'
   /**
