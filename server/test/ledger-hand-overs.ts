@@ -414,7 +414,9 @@ export function describeHandOvers(promise: Promises): void {
       const next = { to: 'Till 5', period: '2027' }
       expect(await handOver({ ...next, last: 1 })).toMatchObject({ refused: 'heard', least: 2 })
       await handOver({ ...next, last: 2 })
-      expect((await given({ device: 'Till 5' })).after!.periods).toEqual([...periods, later])
+      expect(await given({ device: 'Till 5' })).toMatchObject({
+        after: { periods: [...periods, later] },
+      })
     },
   )
 
