@@ -992,6 +992,11 @@ export const GUARDS: Guard[] = [
     change('token, request)', '{ ...token, tokenVersion: 0 }, request)'),
   ),
   guard(
+    'H28 two that a restored ledger cannot tell apart do not hide behind a hand-over',
+    'addons/consecutive/restored-copies',
+    change('token, request)', '{ ...token, tokenVersion: 0 }, request)'),
+  ),
+  guard(
     'H28 what a restored ledger has forgotten is told, or stated, before a series goes on',
     'server/ledger/rules',
   ),

@@ -4,8 +4,8 @@
  * the series ends for both.
  */
 import type { TokenContent } from './grant-token.js'
-import { endedForBoth, handOverOf, nextHandOver } from './hand-over.js'
-import type { SeriesCheckIn } from './ledger.js'
+import { endedForBoth, handOverOf, nextHandOver, SERVER } from './hand-over.js'
+import type { HandOver, SeriesCheckIn } from './ledger.js'
 import type { FirstShown, GrantRow, SeriesRow } from './rows.js'
 import { withNextToken } from './shown-tokens.js'
 
@@ -52,7 +52,7 @@ export function withShown(
   const isFirst = restores !== (first?.restores ?? 0) || tokenVersion > grant.tokenVersion
   if (replaced && !isFirst) return { row, grant: replaced, isNew: true }
   // The one that came first has made no number since.
-  const before = replaced ? undefined : newerThan(row, token)
+  const before = replaced || handOverOf(row, token) ? undefined : newerThan(row, token)
   if (!replaced && !(before && row.last <= before.heard)) return undefined
   // guard: H28 a token from before a restore is none that was written since
   const next = before?.next ?? tokenVersion + TOKENS_FORGOTTEN
@@ -78,25 +78,48 @@ export function withSecond(
   token: TokenContent,
   { last, at }: Pick<SeriesCheckIn, 'last' | 'at'>,
 ): Shown | undefined {
-  const first = newerThan(row, token)
+  const first = handOverOf(row, token) ? undefined : newerThan(row, token)
   if (!first) return undefined
   const { heard, restores } = first
   const tokenVersion = nextHandOver(grant)
   const two = { reason: TWO, heard, made: heard, tokenVersion, restores, at }
   return {
-    row: {
-      ...endedForBoth(row, two),
-      doubtfulFrom: Math.min(row.doubtfulFrom ?? heard + 1, heard + 1),
-      doubtfulTo: Math.max(row.doubtfulTo ?? last, row.last, last),
-    },
+    row: withBoth(endedForBoth(row, two), first, Math.max(row.last, last)),
     grant: { ...grant, tokenVersion, checkIn: null },
   }
 }
 
+/**
+ * The same, where the series was handed over meanwhile.
+ * @param done that hand-over
+ * @returns what the device is told of it. Undefined: this is a copy as any other
+ */
+export function withSecondOfLost(
+  row: SeriesRow,
+  { from, to }: HandOver,
+  token: TokenContent,
+  { last, at }: Pick<SeriesCheckIn, 'last' | 'at'>,
+): { row: SeriesRow; handedOver: HandOver } | undefined {
+  const first = newerThan(row, token)
+  if (!first) return undefined
+  const by = { by: SERVER, reason: TWO, at }
+  return {
+    row: withBoth(row, first, last),
+    handedOver: { from, to, ...by, period: '', last: 0, heard: first.heard },
+  }
+}
+
+/** Numbers that both may have made are in doubt. */
+function withBoth(row: SeriesRow, { heard }: FirstShown, last: number): SeriesRow {
+  if (last <= heard) return row
+  const { doubtfulFrom: from, doubtfulTo: to } = row
+  return {
+    ...row,
+    doubtfulFrom: Math.min(from ?? heard + 1, heard + 1),
+    doubtfulTo: Math.max(to ?? last, last),
+  }
+}
+
 /** The token that was shown first after a restore, if this one is newer, and from before it. */
-const newerThan = (row: SeriesRow, token: TokenContent): FirstShown | undefined =>
-  handOverOf(row, token)
-    ? undefined
-    : firstsOf(row).find(
-        (first) => first.tokenVersion < token.tokenVersion && token.tokenVersion < first.next,
-      )
+const newerThan = (row: SeriesRow, { tokenVersion }: TokenContent): FirstShown | undefined =>
+  firstsOf(row).find((first) => first.tokenVersion < tokenVersion && tokenVersion < first.next)

@@ -7,7 +7,7 @@ import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import { grantClaims } from './claim.js'
 import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
-import { withSecond, withShown } from './first-shown.js'
+import { withSecond, withSecondOfLost, withShown } from './first-shown.js'
 import type { TokenContent } from './grant-token.js'
 import {
   givenTo,
@@ -161,11 +161,13 @@ export function checkInSeries(
     const done = statedOf(handedOver)
     const lost = withLost(heard, handedOver, request)
     const held = withHolder(lost, handedOver, token, id)
+    // guard: H28 two that a restored ledger cannot tell apart do not hide behind a hand-over
+    const late = held ? undefined : withSecondOfLost(lost, done, token, request)
     // guard: H28 a copy of a lost device does not hide behind the hand-over
-    const told = held && { handedOver: done }
+    const told = held ? { handedOver: done } : late && { handedOver: late.handedOver }
     return {
       answer: { superseded: true, last: done.heard, ...told, ...(second && { ended: ofSeries }) },
-      changes: { ...(second && { grants: [second.grant] }), series: [held ?? lost] },
+      changes: { ...(second && { grants: [second.grant] }), series: [held ?? late?.row ?? lost] },
     }
   }
   const isBehind = request.mark !== markOf(row)

@@ -102,7 +102,7 @@ describe.each([1, 2, 5])('of a copy that makes %i numbers', (count) => {
     expect((await registry())[0]).toMatchObject({ doubtful, closed: { by: 'the server' } })
   })
 
-  test('and is heard after the till: it gets another series, and no number comes twice', async () => {
+  test('heard after the till: it gets another series, no number comes twice', async () => {
     await restored()
     expect(await makes(till, 'f')).toEqual(receipts(6))
     expect(await makes(copies[0]!, ...keys)).not.toContainEqual(expect.stringMatching(/^A/))
@@ -136,6 +136,21 @@ test('a third one that comes late is told, too', async () => {
   await makes(copies[0]!, 'p')
   expect(await endOf(copies[1]!)).toMatchObject({ ...two, doubtful: { from: 4, to: 4 } })
   expect(await endOf(till)).toMatchObject({ ...two, doubtful: { from: 4, to: 5 } })
+})
+
+test('handed over after a copy was heard: the till tells what both made', async () => {
+  await restored()
+  expect(await makes(copies[0]!, 'p')).toEqual(receipts(4))
+  await shop.ledger.handOverSeries({
+    ...{ database: 'default', collection: 'receipts', letter: 'A', to: 'Till 4', last: 5 },
+    ...{ period: '', by: 'anna', reason: 'the till was stolen', at: Date.UTC(2026, 10, 21) },
+  })
+  const other = openTill(shop, { name: newName(), series: { device: 'Till 4' } })
+  expect(await makes(other, 'x')).toEqual(receipts(6))
+  expect(await endOf(till)).toMatchObject({ ...two, to: 'Till 4', doubtful: { from: 4, to: 5 } })
+  expect((await registry())[0]).toMatchObject({ device: 'Till 4', doubtful: { from: 4, to: 5 } })
+  expect(await endOf(copies[0]!)).toMatchObject({ kind: 'handed-over', by: 'anna' })
+  expect(await makes(other, 'y')).toEqual(receipts(7))
 })
 
 test('a till whose first answer after the restore was lost goes on', async () => {
