@@ -942,8 +942,8 @@ export const GUARDS: Guard[] = [
   guard(
     'H28 a copy of a device does not go on with its series',
     'server/ledger/series',
-    `if (!replaced)
-       return { answer: { token: tokens.write(known), ...givenTo(row) }, changes: {} }`,
+    `if (!shown)
+       return { answer: { token: tokens.write(grant), ...givenTo(row) }, changes: {} }`,
   ),
   guard("H28 a name is one device's for ever", 'server/sqlite-ledger'),
   guard(
@@ -980,6 +980,21 @@ export const GUARDS: Guard[] = [
     'H28 two devices that a restored ledger took for one go on with nothing',
     'addons/consecutive/forgotten-hand-over',
     'const row = stored',
+  ),
+  guard(
+    'H28 a token from before a restore is none that was written since',
+    'addons/consecutive/restored-copies',
+    'const next = before?.next ?? tokenVersion + 1',
+  ),
+  guard(
+    'H28 two copies that a restored ledger cannot tell apart go on with nothing',
+    'addons/consecutive/restored-copies',
+    change('token, request)', '{ ...token, tokenVersion: 0 }, request)'),
+  ),
+  guard(
+    'H28 two that a restored ledger cannot tell apart do not hide behind a hand-over',
+    'addons/consecutive/restored-copies',
+    change('token, request)', '{ ...token, tokenVersion: 0 }, request)'),
   ),
   guard(
     'H28 what a restored ledger has forgotten is told, or stated, before a series goes on',

@@ -48,7 +48,7 @@ export function resultBody(result: SeriesResult, ledger: string | undefined): Se
   const named = ledger !== undefined && { ledger }
   if (result === 'unknown') return { unknown: true, ...named }
   if ('superseded' in result) {
-    const { handedOver, ...copied } = result
+    const { handedOver, ended: _, ...copied } = result
     return { ...copied, ...(handedOver && { handedOver: withTime(handedOver) }), ...named }
   }
   const { closed, ended: _, ...rest } = result

@@ -185,15 +185,14 @@ export function seriesRoutes(
       )
       // Without a token it is only the question which ledger answers.
       if (result === 'unknown') metrics.checkedIn(told.token === '' ? [] : ['unknown'])
-      else if ('superseded' in result) {
-        if (!result.handedOver) metrics.checkedIn(['superseded'])
-      } else if (result.ended)
+      else if ('superseded' in result && !result.handedOver) metrics.checkedIn(['superseded'])
+      else if (result.ended)
         log.error(
           {
             database,
             collection: result.ended.collection,
             series: result.ended.letter,
-            reason: result.closed?.reason,
+            reason: 'token' in result ? result.closed?.reason : result.handedOver?.reason,
           },
           'THE SERVER HAS CLOSED A SERIES, FOR THIS REASON. Compare the documents of the devices ' +
             'that had it. To see them, run: npx offline-hilo-server series <database>.',

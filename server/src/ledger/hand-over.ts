@@ -128,9 +128,26 @@ export function withForgotten(
 ): SeriesRow {
   const after = handOversIn(shown)
   if (after <= handOversIn(grant)) return row
+  const tokenVersion = after * TOKENS_SKIPPED
+  return endedForBoth(row, {
+    reason: FORGOTTEN,
+    heard: 0,
+    made: row.last,
+    tokenVersion,
+    restores,
+    at,
+  })
+}
+
+/** What the ledger knows of two devices which it cannot tell apart. */
+type Two = Pick<StoredHandOver, 'reason' | 'heard' | 'made' | 'tokenVersion' | 'restores' | 'at'>
+
+/** The series is closed, and has gone to nobody that is known. */
+export function endedForBoth(row: SeriesRow, two: Two): SeriesRow {
+  const { reason, at } = two
   const done: StoredHandOver = {
-    ...{ from: row.device, to: OTHER, by: SERVER, reason: FORGOTTEN, at, period: '', last: 0 },
-    ...{ heard: 0, made: row.last, restores, tokenVersion: after * TOKENS_SKIPPED },
+    ...two,
+    ...{ from: row.device, to: OTHER, by: SERVER, period: '', last: 0 },
     numbers: numbersAfter(handOversOf(row), periodsOf(row)),
     others: othersOf(row),
     claim: { id: '', by: null },
@@ -145,9 +162,13 @@ export function withForgotten(
     handOvers: JSON.stringify([...handOversOf(row), done]),
     closedAt: at,
     closedBy: SERVER,
-    reason: FORGOTTEN,
+    reason,
   }
 }
+
+/** Above each token that was written since the last hand-over. */
+export const nextHandOver = (grant: Pick<TokenContent, 'tokenVersion'>): number =>
+  (handOversIn(grant) + 1) * TOKENS_SKIPPED
 
 const handOversIn = ({ tokenVersion }: Pick<TokenContent, 'tokenVersion'>): number =>
   Math.floor(tokenVersion / TOKENS_SKIPPED)

@@ -130,6 +130,8 @@ export interface SeriesRow extends CollectionKey {
    * person had. -1: nobody has.
    */
   toldAfter: number
+  /** JSON: `FirstShown[]`, of each restore that the ledger knows of, oldest first. */
+  firstShown: string
   registeredAt: number
   seenAt: number
   closedAt: number | null
@@ -145,6 +147,17 @@ export interface SeriesRow extends CollectionKey {
   handOvers: string
   /** JSON: `SeriesRange[]`, in the order in which they are used. */
   ranges: string
+}
+
+/** The first token of a series that a device showed after a restore. */
+export interface FirstShown {
+  /** Of the database, then. */
+  restores: number
+  tokenVersion: number
+  /** The token that replaced it: no lower one was written since the restore. */
+  next: number
+  /** How many numbers of the device the ledger had confirmed to have heard of, before. */
+  heard: number
 }
 
 /** A hand-over of a series as it is stored. */

@@ -91,7 +91,7 @@ export type SeriesResult =
       /** The ledger knew something else of the periods than it answered last. */
       again?: true
     }
-  | { superseded: true; last: number; handedOver?: HandOver }
+  | { superseded: true; last: number; handedOver?: HandOver; ended?: SeriesKey }
   | 'unknown'
 
 /** A series of a collection. */

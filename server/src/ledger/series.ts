@@ -7,6 +7,7 @@ import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import { grantClaims } from './claim.js'
 import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
+import { withSecond, withSecondOfLost, withShown } from './first-shown.js'
 import type { TokenContent } from './grant-token.js'
 import {
   givenTo,
@@ -33,7 +34,7 @@ import { MAX_NUMBER } from './number-line.js'
 import type { NewGrant } from './overlap.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
-import { isDropped, withNextToken } from './shown-tokens.js'
+import { isDropped } from './shown-tokens.js'
 
 /** The claim of a series, as a claim to the collection that counts the letters. */
 export const letterClaim = (claim: SeriesClaim): ClaimRequest => ({
@@ -103,6 +104,7 @@ export function claimSeries(
       periods: '[]',
       toldByOthers: '[]',
       toldAfter: databaseIn(rows, database).restores,
+      firstShown: '[]',
       registeredAt: at,
       seenAt: at,
       closedAt: null,
@@ -143,47 +145,53 @@ export function checkInSeries(
   const { restores } = databaseIn(rows, database)
   // guard: H28 two devices that a restored ledger took for one go on with nothing
   const row = withForgotten(stored, grant, token, { restores, at })
-  // A ledger that was restored knows an older token of the same grant, and the device goes on.
-  const known = { ...grant, tokenVersion: Math.max(grant.tokenVersion, token.tokenVersion) }
-  const replaced = withNextToken(known, token, id)
+  const shown = withShown(row, grant, token, request, restores)
+  const ofSeries = { database, collection: row.collection, letter: row.name }
   // guard: H28 a copy of a device does not go on with its series
-  if (!replaced) {
-    const handedOver = handOverOf(row, token)
-    const heard = withToldByOther(row, request, handedOver?.heard ?? row.last)
-    const changes = heard === row ? {} : { series: [heard] }
-    if (!handedOver) return { answer: { superseded: true, last: row.last }, changes }
+  if (!shown) {
+    // guard: H28 two copies that a restored ledger cannot tell apart go on with nothing
+    const second = withSecond(row, grant, token, request)
+    const found = second?.row ?? row
+    const handedOver = handOverOf(found, token)
+    const heard = withToldByOther(found, request, handedOver?.heard ?? row.last)
+    if (!handedOver) {
+      const changes = heard === row ? {} : { series: [heard] }
+      return { answer: { superseded: true, last: row.last }, changes }
+    }
     const done = statedOf(handedOver)
     const lost = withLost(heard, handedOver, request)
     const held = withHolder(lost, handedOver, token, id)
+    // guard: H28 two that a restored ledger cannot tell apart do not hide behind a hand-over
+    const late = held ? undefined : withSecondOfLost(lost, done, token, request)
     // guard: H28 a copy of a lost device does not hide behind the hand-over
-    const told = held && { handedOver: done }
+    const told = held ? { handedOver: done } : late && { handedOver: late.handedOver }
     return {
-      answer: { superseded: true, last: done.heard, ...told },
-      changes: { series: [held ?? lost] },
+      answer: { superseded: true, last: done.heard, ...told, ...(second && { ended: ofSeries }) },
+      changes: { ...(second && { grants: [second.grant] }), series: [held ?? late?.row ?? lost] },
     }
   }
   const isBehind = request.mark !== markOf(row)
   const told: SeriesRow = {
-    ...withTold(row, request),
+    ...withTold(shown.row, request),
     seenAt: Math.max(row.seenAt, at),
     // guard: H28 a device that knows more than a restored ledger has yet to tell it
     toldAfter: isBehind ? row.toldAfter : restores,
   }
-  const isNew = replaced !== known
   // guard: H28 a device that has changed what the server heard of makes no number
-  const seen = isNew && isRewritten(row, request.heard) ? rewritten(told) : withLinks(told, request)
-  const { collection, name, closedAt, closedBy, reason } = seen
+  const seen =
+    shown.isNew && isRewritten(row, request.heard) ? rewritten(told) : withLinks(told, request)
+  const { closedAt, closedBy, reason } = seen
   return {
     answer: {
-      token: tokens.write(replaced),
+      token: tokens.write(shown.grant),
       ...givenTo(row),
       ...markedAs(seen),
       // guard: H40 a ledger that went back hears of the periods again
       ...(request.mark !== undefined && isBehind && { again: true }),
       ...(closedAt !== null && { closed: { at: closedAt, by: closedBy!, reason: reason! } }),
-      ...(reason !== stored.reason && { ended: { database, collection, letter: name } }),
+      ...(reason !== stored.reason && { ended: ofSeries }),
     },
-    changes: { grants: [replaced], series: [seen], databases },
+    changes: { grants: [shown.grant], series: [seen], databases },
   }
 }
 

@@ -172,6 +172,7 @@ export const SERIES: Table<SeriesRow> = {
     periods: ['periods', 'text', 'changes'],
     toldByOthers: ['told_by_others', 'text', 'changes'],
     toldAfter: ['told_after', 'number', 'changes'],
+    firstShown: ['first_shown', 'text', 'changes'],
     registeredAt: ['registered_at', 'number', 'fixed'],
     seenAt: ['seen_at', 'number', 'changes'],
     closedAt: ['closed_at', 'number?', 'changes'],

@@ -4,7 +4,7 @@ import { toLetter, toPlace } from '../../../src/core/series-letters.js'
 import { handOver } from '../../src/ledger/hand-over.js'
 import { periodsOf, storedPeriods, withTold, withToldByOther } from '../../src/ledger/heard.js'
 import type { SeriesPlace } from '../../src/ledger/ledger.js'
-import type { SeriesRow } from '../../src/ledger/rows.js'
+import type { GrantRow, SeriesRow } from '../../src/ledger/rows.js'
 import { checkInSeries, claimSeries } from '../../src/ledger/series.js'
 import { readPage } from '../../src/ledger/series-pages.js'
 import { closeSeries } from '../../src/ledger/series-register.js'
@@ -25,6 +25,7 @@ const row: SeriesRow = {
   periods: '[]',
   toldByOthers: '[]',
   toldAfter: 0,
+  firstShown: '[]',
   registeredAt: 1,
   seenAt: 1,
   closedAt: null,
@@ -94,8 +95,19 @@ test('a check-in of the newest token replaces it; of an older one, what it told 
 test('a ledger that was restored lets the device go on, and distrusts what it knows', () => {
   const rows = rowsOf({ grants: [grantOf({ ...letter, tokenVersion: 3 })], series: [row] })
   const { answer, changes } = checkInSeries(rows, checkIn, content(7), contextOf())
-  expect(answer).toEqual({ token: TOKENS.write({ ...content(8), database: 'shop' }) })
-  expect(changes).toMatchObject({ databases: PROVEN, grants: [{ tokenVersion: 8 }] })
+  // No copy of the device has a token of this ledger by chance.
+  const tokenVersion = 7 + 1_000_000
+  expect(answer).toEqual({ token: TOKENS.write({ ...content(tokenVersion), database: 'shop' }) })
+  expect(changes).toMatchObject({ databases: PROVEN, grants: [{ tokenVersion }] })
+})
+
+test('of a copy as old as the backup nothing is found where nobody raised the floors', () => {
+  const grant = grantOf({ ...letter, tokenVersion: 3 })
+  const before = rowsOf({ grants: [grant], series: [row] })
+  const ofCopy = checkInSeries(before, { ...checkIn, id: 'copy' }, content(3), contextOf())
+  const { grants, series } = ofCopy.changes as { grants: GrantRow[]; series: SeriesRow[] }
+  const ofTill = checkInSeries(rowsOf({ grants, series }), checkIn, content(7), contextOf())
+  for (const { answer } of [ofCopy, ofTill]) expect(answer).toHaveProperty('token')
 })
 
 test('a series of a dropped collection has ended, also while its rows are still there', () => {
