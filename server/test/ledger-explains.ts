@@ -117,8 +117,9 @@ export function describeExplains(promise: Promises): void {
       ledger.explain({ database, collection: 'Receipts', number, series, period })
     const closed = { at: AT + 2, by: 'anna', reason: 'stolen' }
     const times = { registeredAt: AT, seenAt: AT + 1 }
-    const t3 = { series: 'T3', device: 'Till 3', last: 7, ...times, handOvers: [], closed }
-    const a = { series: 'A', device: 'Till 1', last: 7, ...times, handOvers: [] }
+    const both = { last: 7, isWhole: true, ...times, handOvers: [] }
+    const t3 = { series: 'T3', device: 'Till 3', ...both, closed }
+    const a = { series: 'A', device: 'Till 1', ...both }
     const heardOfA = [{ period: '', first: 1, last: 7, device: 'Till 1' }]
     expect(await where(4)).toEqual({
       database,

@@ -44,6 +44,9 @@ async function twoTills() {
   await tell(await claim('e', 'Till 7', 'T7'), 3, 1, 3, {
     periods: [{ period: '', first: 1, last: 3 }],
   })
+  await tell(await claim('f', 'Till 8', 'T8'), 8, 1, 3, {
+    periods: [{ period: '', first: 1, last: 2003 }],
+  })
   await ledger.close()
   const series = (...args: string[]) => runCli(['series', 'Shop', ...args, '--data', data])
   return {
@@ -88,6 +91,14 @@ test('a document of a range is found by its prefix; one without a period has non
   expect(plain).toContain('All numbers from 1 to 3 were taken')
   for (const text of ['T7-0', `T7-${2 ** 53}`])
     expect((await series('--document', text)).stderr).toContain(`No series of Shop makes ${text}.`)
+})
+
+test('that no number was left out is said of none with a hole: own ones, a range, own ones', async () => {
+  const { document, account } = await twoTills()
+  const said = await document('T8-2001')
+  expect(said).toContain('has made 2001; last heard of')
+  expect(said).not.toContain('All numbers from')
+  expect(await account('T8')).not.toContain('left out')
 })
 
 test('what is known of a series, and what nobody has told, in words', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../http/explain-words.js'
 import { time, visible } from '../http/messages.js'
 import { seriesKey } from '../ledger/collections.js'
-import { periodsIn, rangeNamed } from '../ledger/heard.js'
+import { isWhole, periodsIn, rangeNamed } from '../ledger/heard.js'
 import type { PastHandOver, Series, SeriesPeriod } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
 import type { SeenLedger } from './confirm.js'
@@ -74,6 +74,7 @@ export async function account(
     `Series ${series.letter} of '${series.collection}' began ${time(registeredAt)}.`,
     made.length === 0 ? 'The server has heard of no number.' : `Numbers: ${made.join('; ')}.`,
     made.length > 0 &&
+      isWhole(series) &&
       'No number between the first and the last of a period was left out: a device takes each ' +
         'one above the one before. (Where a series was handed over, a person said so.) If a ' +
         'document is missing, its number was taken, and the report of ' +

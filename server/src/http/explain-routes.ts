@@ -39,7 +39,7 @@ function bodyOf(explanation: Explanation): ExplainAnswer {
     text: inWords(explanation),
     ...(id && { id }),
     grants: grants.map(grantBody),
-    series: series.map(withTimes),
+    series: series.map(({ isWhole, ...each }) => withTimes(each)),
     ...(more && { more }),
   }
 }

@@ -77,7 +77,8 @@ function grantInWords(number: number, grant: ExplainedGrant): string {
 }
 
 function seriesInWords(collection: string, number: number, found: ExplainedSeries): string {
-  const { series, device, last, heard, registeredAt, seenAt, closed, doubtful, link } = found
+  const { series, device, last, heard, isWhole, registeredAt, seenAt } = found
+  const { closed, doubtful, link } = found
   const made =
     heard.length > 0
       ? heard.map((each) => madeInWords(number, each)).join(', ')
@@ -87,7 +88,7 @@ function seriesInWords(collection: string, number: number, found: ExplainedSerie
     `${visible(collection)}, series ${series}: ${made}; last heard of ${time(seenAt)}.`,
     ...(heard.length > 0
       ? [
-          ...heard.map(withoutHole),
+          ...(isWhole ? heard.map(withoutHole) : []),
           `It was made ${between}. Whether it is on a document or was cancelled, its report says.`,
         ]
       : [

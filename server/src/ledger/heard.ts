@@ -28,7 +28,14 @@ export const periodsIn = ({
 }: Pick<Series, 'periods' | 'last'>): readonly SeriesPeriod[] =>
   periods.length > 0 || last === 0 ? periods : [{ period: '', first: 1, last }]
 
-/** The same, of the row of a series. */
+/**
+ * Was each number of its periods taken? Not so where it had numbers of an authority and its own, one
+ * after the other. Its first periods may be forgotten.
+ */
+export const isWhole = (series: Pick<Series, 'periods' | 'last'>): boolean =>
+  periodsIn(series).reduce((sum, { first, last }) => sum + last - first + 1, 0) <= series.last
+
+/** The periods in the row of a series. */
 export const periodsOf = ({ periods, last }: SeriesRow): readonly SeriesPeriod[] =>
   periodsIn({ periods: JSON.parse(periods), last })
 

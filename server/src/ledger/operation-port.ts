@@ -55,6 +55,8 @@ export interface ExplainedSeries
    * nobody knows which of those that had the series. None: it has not heard of the number.
    */
   heard: readonly (SeriesPeriod & { device: string | undefined })[]
+  /** Each number of its periods was taken. */
+  isWhole: boolean
 }
 
 /** A database, or a collection of it. */

@@ -15,7 +15,7 @@ import {
 } from './collections.js'
 import { isRestored, type LedgerCore } from './core.js'
 import { makerOf, toSeries } from './hand-over.js'
-import { periodsIn } from './heard.js'
+import { isWhole, periodsIn } from './heard.js'
 import type {
   CollectionKey,
   ExplainedGrant,
@@ -226,6 +226,9 @@ function inSeries(number: number, row: SeriesRow, period: string | undefined): E
         mark.first <= number && number <= mark.last && (period ?? mark.period) === mark.period,
     )
     .map((mark) => ({ ...mark, device: makerOf(row, mark, number) }))
-  const times = { registeredAt, seenAt }
-  return { series, device, last, heard, ...times, closed, doubtful, link, handedOver, handOvers }
+  const times = { registeredAt, seenAt, closed }
+  return {
+    ...{ series, device, last, heard, ...times, doubtful, link, handedOver, handOvers },
+    isWhole: isWhole(known),
+  }
 }
