@@ -1343,6 +1343,7 @@ export const GUARDS: Guard[] = [
     'H38 a number with another id at each call is not tried for ever',
     'addons/consecutive/chain',
   ),
+  guard("H38 a change that the app's own store did not keep counts for nothing", 'store/own-store'),
   guard('H38 an id is a text', 'core/id-format', "if (typeof id !== 'string') return id as never"),
   guard(
     'H32 what was used is told first',
