@@ -777,6 +777,8 @@ export const GUARDS: Guard[] = [
   ),
   guard('H26 an operator shows a token', 'server/addons/durable-object/worker'),
   guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),
+  guard("H30 a file with two names is no store's", 'addons/sqlite/store'),
+  guard("H30 a store's file that the next start will not find gives no id", 'addons/sqlite/store'),
   guard('H30 an app hears that its SQLite can lose commits', 'addons/sqlite/store'),
   guard(
     'H21 SQLite syncs each commit to the disk',

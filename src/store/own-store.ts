@@ -55,6 +55,6 @@ export function ownStore(store: DeviceStore): DeviceStore {
 const wrong = (rule: string): HiloError =>
   new HiloError(
     'storage-failed',
-    `The \`store\` of the app is wrong: ${rule}. No id was handed out. Try it with \`storeChecks\` ` +
-      'of offline-hilo/store/testing.',
+    `The \`store\` of the app is wrong: ${rule}. No id was handed out. Try it with ` +
+      '`storeChecks` of offline-hilo/store/testing.',
   )
