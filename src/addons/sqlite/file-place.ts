@@ -9,7 +9,7 @@ interface Found {
   nlink: bigint
 }
 interface Files {
-  statSync(path: string, options: { bigint: true; throwIfNoEntry: false }): Found | undefined
+  statSync(path: string, options: { bigint: true }): Found
 }
 interface Runtime {
   process?: { getBuiltinModule?(name: string): Files | undefined }
@@ -23,9 +23,9 @@ export function placeOf(file: string, refuse: (why: string) => never): () => voi
   const files = (globalThis as Runtime).process?.getBuiltinModule?.('node:fs')
   const look = (path: string) => {
     try {
-      return files?.statSync(path, { bigint: true, throwIfNoEntry: false })
+      return files?.statSync(path, { bigint: true })
     } catch {
-      return undefined // Deno has to be allowed to look there.
+      return undefined // Nothing is there, or Deno may not look.
     }
   }
   // guard: H30 a file with two names is no store's
