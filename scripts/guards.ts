@@ -777,6 +777,8 @@ export const GUARDS: Guard[] = [
   ),
   guard('H26 an operator shows a token', 'server/addons/durable-object/worker'),
   guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),
+  guard("H30 a file with two names is no store's", 'addons/sqlite/store'),
+  guard("H30 a store's file that the next start will not find gives no id", 'addons/sqlite/store'),
   guard('H30 an app hears that its SQLite can lose commits', 'addons/sqlite/store'),
   guard(
     'H21 SQLite syncs each commit to the disk',
@@ -1358,6 +1360,7 @@ export const GUARDS: Guard[] = [
     'H38 a number with another id at each call is not tried for ever',
     'addons/consecutive/chain',
   ),
+  guard("H38 a change that the app's own store did not keep counts for nothing", 'store/own-store'),
   guard('H38 an id is a text', 'core/id-format', "if (typeof id !== 'string') return id as never"),
   guard(
     'H32 what was used is told first',

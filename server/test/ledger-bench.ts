@@ -2,7 +2,7 @@
  * What the ledger's tests share: one ledger, a new database per test, short ways to claim and give
  * back.
  */
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { grantTokens, newGrantId, type TokenContent } from '../src/ledger/grant-token.js'
 import type {
   CheckInResult,
@@ -138,6 +138,17 @@ function newBench({ open, secret, edit, ledger }: Opened): Bench {
 export function grantOf(outcome: ClaimOutcome): Grant {
   if ('refused' in outcome) throw new Error(`refused: ${outcome.refused}`)
   return outcome.grant
+}
+
+/** A server that has closed its ledger may still get requests. */
+export async function expectClosed(ledger: Ledger): Promise<void> {
+  await ledger.close()
+  const wish = { database: 'Shop', collection: 'orders', count: 32, lastMax: 0, serverTag: 'A' }
+  const asked = [ledger.claim([{ ...wish, at: 0 }]), ledger.status(), ledger.ping()]
+  const closed = { name: 'LedgerUnavailable', message: expect.stringContaining('was closed') }
+  for (const each of await Promise.allSettled(asked))
+    expect(each).toEqual({ status: 'rejected', reason: expect.objectContaining(closed) })
+  await ledger.close()
 }
 
 export const span = ({ low, high }: Grant): [number, number] => [low, high]

@@ -12,7 +12,7 @@ import { loader } from '../src/sql/load-and-save.js'
 import type { Schema } from '../src/sql/schema.js'
 import { makeTraps, TRAPPED_PATH } from './function-traps.js'
 import { newHandler } from './handlers.js'
-import { editing } from './ledger-bench.js'
+import { editing, expectClosed } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades, ledgerOver, NEWER } from './ledger-upgrades.js'
 import { newDatabase, secretAt } from './postgres.js'
@@ -40,6 +40,10 @@ const wish = {
   serverTag: 'A',
   at: 0,
 }
+
+test('once closed it is unavailable', async () => {
+  await expectClosed(await openLedger({ create: true, databaseUrl: await newDatabase() }))
+})
 
 test('in a new ledger a claim and a serial are found without a look at all grants', async () => {
   const databaseUrl = await newDatabase()

@@ -27,7 +27,7 @@ import { connectTo } from '../src/sqlite/sqlite-connection.js'
 import { openSqliteFile, openSqliteStore, readSqliteVersion } from '../src/sqlite/sqlite-store.js'
 import { reader, write } from '../src/sqlite/transaction.js'
 import { newFolder, runIn, secretIn } from './folders.js'
-import { editing } from './ledger-bench.js'
+import { editing, expectClosed } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades } from './ledger-upgrades.js'
 import { cliFile, spawnCli } from './processes.js'
@@ -49,6 +49,14 @@ const wish = {
   serverTag: 'A',
   at: 0,
 }
+
+test('once closed it is unavailable, also while another one has the same file', async () => {
+  const options = { create: true, dataDir: newFolder() }
+  const other = await openLedger(options)
+  await expectClosed(await openLedger(options))
+  expect(await other.claim([wish])).toMatchObject([{ grant: { low: 1 } }])
+  await expectClosed(other)
+})
 
 test('names that are refused, and free numbers, are looked up and not counted', async () => {
   const dataDir = newFolder()

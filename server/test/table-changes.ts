@@ -26,6 +26,7 @@ export const OF_BOTH: readonly Change[] = [
   ['DELETE FROM hilo_meta', "has no row 'version'"],
   ["UPDATE hilo_meta SET value = 'one' WHERE key = 'version'", "'one' in its row 'version'"],
   ["UPDATE hilo_meta SET value = '' WHERE key = 'version'", "'' in its row 'version'"],
+  ["UPDATE hilo_meta SET value = '0' WHERE key = 'version'", "'0' in its row 'version'"],
 ]
 
 /** Of a file, and of the SQLite in a Durable Object. */

@@ -144,8 +144,10 @@ const CHECKS: Record<keyof HiloOptions, Check> = {
   ],
   store: [
     'a store, like a sqliteStore of offline-hilo/sqlite',
-    (value: Partial<DeviceStore> | null) =>
-      typeof value?.update === 'function' && typeof value.read === 'function',
+    (value: DeviceStore | null) =>
+      (['update', 'read', 'keys', 'close'] as const).every(
+        (name) => typeof value?.[name] === 'function',
+      ),
   ],
   // Says itself what is wrong.
   headers: ['', (value: HeadersInit) => typeof value === 'function' || !!plainHeaders(value)],

@@ -3,6 +3,7 @@
  * registers late loses messages.
  */
 import { expose } from 'comlink'
-import { ownerHere } from './here.js'
+import { createOwner } from './owner.js'
+import { browserWorld } from './world.js'
 
-expose(ownerHere())
+expose(createOwner(browserWorld()))

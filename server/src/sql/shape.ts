@@ -43,7 +43,7 @@ export function refuseChanged(found: readonly FoundTable[]): void {
  */
 export function versionIn(stored: string | undefined, isEmpty: boolean): number | undefined {
   if (stored === undefined && isEmpty) return undefined
-  const isKnown = stored !== undefined && /^\d{1,9}$/.test(stored)
+  const isKnown = stored !== undefined && /^[1-9]\d{0,8}$/.test(stored)
   // guard: H31 a ledger that lost its version is not taken for none
   if (!isKnown)
     throw new LedgerTablesChanged(

@@ -116,7 +116,7 @@ function pruning(schema: string, table: string, key: string, time: string): stri
 }
 
 export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity): RowStore {
-  const connection = sameLedger(unwatched, secrets.isOurs)
+  const connection = sameLedger(untilClosed(unwatched), secrets.isOurs)
   const { transaction, read } = connection
   const texts = textsIn(connection.dialect)
   const load = loader(connection.dialect)
@@ -184,6 +184,30 @@ export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity):
     },
   }
 }
+
+/**
+ * A server that has closed its ledger may still get requests: each is refused like one that nobody
+ * answers. Other ledgers of this process may go on with the same connection to a file.
+ */
+function untilClosed(connection: SqlConnection): SqlConnection {
+  let closed: Promise<void> | undefined
+  const unlessClosed = <T>(ask: () => Promise<T>): Promise<T> =>
+    closed ? Promise.reject(new LedgerUnavailable(CLOSED)) : ask()
+  return {
+    ...connection,
+    transaction: (work) => unlessClosed(() => connection.transaction(work)),
+    read: (statement) => unlessClosed(() => connection.read(statement)),
+    ping: (work) => unlessClosed(() => connection.ping(work)),
+    close() {
+      closed ??= connection.close()
+      return closed
+    },
+  }
+}
+
+const CLOSED =
+  'This ledger was closed, and nothing is granted from it. Close it when nobody sends requests ' +
+  'any more, or open it again.'
 
 type ChangeOutcome<T> = StepResult<T> | { select: Selection } | { missing: Missing }
 

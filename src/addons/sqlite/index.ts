@@ -12,6 +12,7 @@ import type { SeriesStore } from '../../device/series-store.js'
 import type { Note } from '../../device/state.js'
 import type { Change, DeviceStore, StoreKey } from '../../store/store.js'
 import { type RunStatement, runStatementOf, type SqliteDatabase, type SqliteRow } from './driver.js'
+import { placeOf } from './file-place.js'
 import { type Run, SERIES_TABLES, seriesSteps } from './series-in-sqlite.js'
 
 export type {
@@ -95,6 +96,7 @@ class SqliteStore implements DeviceStore {
   readonly #driver: RunStatement
   /** Set once it is open. */
   #file: Promise<string> | undefined
+  #requireInPlace = () => {}
 
   constructor(driver: RunStatement) {
     this.#driver = driver
@@ -176,15 +178,22 @@ class SqliteStore implements DeviceStore {
     if (other) throw notAlone(String(firstColumn(other)))
     for (const table of [...TABLES, ...SERIES_TABLES]) yield this.#run(table)
     const [main] = yield this.#run('PRAGMA database_list')
-    return String(main?.file)
+    const file = String(main?.file)
+    this.#requireInPlace = placeOf(file, (why) => {
+      throw storageFailed(why)
+    })
+    this.#requireInPlace()
+    return file
   }
 
   *#transaction<T>(begin: string, steps: () => Steps<T>): Steps<T> {
     yield this.#run(begin)
     try {
       const result = yield* steps()
+      this.#requireInPlace()
       // guard: H2 an app's own store commits before it resolves
       yield this.#run('COMMIT')
+      this.#requireInPlace()
       return result
     } catch (error) {
       try {
@@ -200,8 +209,10 @@ class SqliteStore implements DeviceStore {
     await run(begin)
     try {
       const result = await work(run)
+      this.#requireInPlace()
       // guard: H2 a series in an app's own store is committed before it resolves
       await run('COMMIT')
+      this.#requireInPlace()
       return result
     } catch (error) {
       await run('ROLLBACK').catch(() => {}) // SQLite has rolled back already.

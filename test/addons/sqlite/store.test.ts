@@ -1,5 +1,13 @@
 /** The store in SQLite, through each driver: the contract, and what is its own. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  linkSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test, vi } from 'vitest'
@@ -118,6 +126,52 @@ describe('sqliteStore', () => {
     await expect(series.transact('readonly', async () => 'read')).rejects.toEqual(storageFailed)
     isFull = false
     expect(await series.transact('readonly', async () => 'read')).toBe('read')
+  })
+
+  test.each<[string, (file: string) => void]>([
+    ['deleted', (file) => rmSync(file)],
+    ['moved', (file) => renameSync(file, `${file}.old`)],
+    [
+      'replaced by a backup',
+      (file) => {
+        copyFileSync(file, `${file}.backup`)
+        renameSync(`${file}.backup`, file)
+      },
+    ],
+    ['left without its log', (file) => rmSync(`${file}-wal`)],
+  ])('gives no id from a file that was %s: the next process opens another', async (_, change) => {
+    const file = newFile()
+    const store = sqliteStore({ database: open(file) })
+    await store.update(KEY, count)
+    change(file)
+    await expect(store.update(KEY, count)).rejects.toEqual(storageFailed)
+    await expect(store.update(KEY, count)).rejects.toThrow(/was moved, replaced or deleted/)
+    await expect(store.series!(KEY).transact('readwrite', async () => 1)).rejects.toEqual(
+      storageFailed,
+    )
+  })
+
+  test('writes nothing into a file that was moved, and goes on when it is back', async () => {
+    const file = newFile()
+    const store = sqliteStore({ database: open(file) })
+    await store.update(KEY, count)
+    renameSync(file, `${file}.old`)
+    await expect(store.update(KEY, count)).rejects.toEqual(storageFailed)
+    renameSync(`${file}.old`, file)
+    expect(await store.update(KEY, count)).toBe(2)
+  })
+
+  test('refuses a file with two names, of which each has a log of its own', async () => {
+    const [file, symbolicLink] = [newFile(), newFile()]
+    const [linked, hardLink] = [newFile(), newFile()]
+    await sqliteStore({ database: open(file) }).update(KEY, count)
+    symlinkSync(file, symbolicLink)
+    expect(await sqliteStore({ database: open(symbolicLink) }).update(KEY, count)).toBe(2)
+    writeFileSync(linked, '')
+    linkSync(linked, hardLink)
+    await expect(sqliteStore({ database: open(hardLink) }).update(KEY, count)).rejects.toThrow(
+      /two names/,
+    )
   })
 
   test('refuses a database in memory, which no power cut would leave anything of', async () => {

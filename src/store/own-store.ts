@@ -1,0 +1,60 @@
+/**
+ * A store of the app's own, which may be wrong: what it answers is checked, and each change is read
+ * back. Guarantees that no number is claimed or issued by a change that the store did not keep.
+ */
+import { HiloError } from '../core/errors.js'
+import { readState } from '../device/stored.js'
+import type { Change, DeviceStore, StoreKey } from './store.js'
+
+export function ownStore(store: DeviceStore): DeviceStore {
+  const read: DeviceStore['read'] = async (key) => {
+    const found = await store.read(key)
+    if (Array.isArray(found?.notes)) return found
+    throw wrong('`read` has to resolve with `{ stored, notes }`')
+  }
+
+  /** @param before as text: what the change was handed */
+  async function requireKept(key: StoreKey, before: string | undefined): Promise<void> {
+    const { stored } = await read(key)
+    if (JSON.stringify(stored) === before)
+      throw wrong('`read` found nothing of what `update` was to store')
+    const state = readState(stored)
+    if ('refused' in state) throw wrong(`\`read\` found no state: ${state.refused}`)
+  }
+
+  return {
+    get isDurable() {
+      return store.isDurable
+    },
+    async update<T>(key: StoreKey, change: Parameters<typeof store.update<T>>[1]): Promise<T> {
+      let made: Change<T> | undefined
+      let handed: unknown
+      const result = await store.update<T>(key, (stored, notes) => {
+        if (!Array.isArray(notes))
+          throw wrong('`update` has to hand the change what is stored, and an array of notes')
+        handed = stored
+        made = change(stored, notes)
+        return made
+      })
+      if (!made || made.result !== result)
+        throw wrong('`update` has to call the change, and to resolve with its `result`')
+      // guard: H38 a change that the app's own store did not keep counts for nothing
+      if (made.state !== handed) await requireKept(key, JSON.stringify(handed))
+      return result
+    },
+    read,
+    async keys() {
+      const keys = await store.keys()
+      if (Array.isArray(keys)) return keys
+      throw wrong('`keys` has to resolve with an array')
+    },
+    close: () => store.close(),
+  }
+}
+
+const wrong = (rule: string): HiloError =>
+  new HiloError(
+    'storage-failed',
+    `The \`store\` of the app is wrong: ${rule}. No id was handed out. Try it with ` +
+      '`storeChecks` of offline-hilo/store/testing.',
+  )

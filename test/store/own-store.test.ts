@@ -1,0 +1,125 @@
+/** A store of the app's own that is wrong: an error says so, and no number is burned. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { DeviceState } from '../../src/device/state.js'
+import { createHilo } from '../../src/index.js'
+import { MemoryStore } from '../../src/store/memory.js'
+import type { Change, DeviceStore } from '../../src/store/store.js'
+import { errorOf, newShop, type Shop } from '../support/shop.js'
+
+let shop: Shop
+beforeEach(async () => {
+  shop = await newShop()
+  // A device that claims for ever would leave no time for the test to fail.
+  shop.answer = () => {
+    shop.isDown = shop.requests.length > 20
+    return undefined
+  }
+})
+afterEach(() => shop.close())
+
+/** A sound store, but for some of its methods. */
+const storeWith = (wrong: (sound: MemoryStore) => object): DeviceStore => {
+  const sound = new MemoryStore()
+  return {
+    isDurable: true,
+    update: (key, change) => sound.update(key, change as never),
+    read: (key) => sound.read(key),
+    keys: () => sound.keys(),
+    close() {},
+    ...wrong(sound),
+  }
+}
+
+const open = (store: DeviceStore) => createHilo({ url: 'https://shop.example.com', store })
+type AnyChange = (stored: unknown, notes: unknown) => Change<unknown>
+type Update = (key: never, change: AnyChange) => unknown
+
+const forgetful = () => {
+  const update: Update = async (_, change) => change(undefined, []).result
+  return storeWith(() => ({ update, read: async () => ({ stored: undefined, notes: [] }) }))
+}
+/** As where a disk is full, and nobody looks at the error. */
+function full() {
+  let room = 2
+  return storeWith((sound) => ({
+    async update(key: never, change: AnyChange) {
+      if (room-- > 0) return sound.update(key, change as never)
+      return change((await sound.read(key)).stored, []).result
+    },
+  }))
+}
+
+describe.each<[string, () => DeviceStore, string]>([
+  ['stores nothing', forgetful, '`read` found nothing of what `update` was to store'],
+  ['stores nothing any more', full, '`read` found nothing of what `update` was to store'],
+  [
+    'stores a text of the state',
+    () =>
+      storeWith(() => {
+        let text: string | undefined
+        const update: Update = async (_, change) => {
+          const { state, result } = change(text, [])
+          text = JSON.stringify(state)
+          return result
+        }
+        return { update, read: async () => ({ stored: text, notes: [] }) }
+      }),
+    '`read` found no state: it is not an object',
+  ],
+  [
+    'resolves with something else than the result',
+    () => storeWith(() => ({ update: async () => 'done' })),
+    '`update` has to call the change, and to resolve with its `result`',
+  ],
+  [
+    'hands a change no notes',
+    () => storeWith(() => ({ update: (async (_, change) => change(undefined, null)) as Update })),
+    '`update` has to hand the change what is stored, and an array of notes',
+  ],
+  [
+    'reads nothing',
+    () => storeWith(() => ({ read: async () => undefined })),
+    '`read` has to resolve with `{ stored, notes }`',
+  ],
+])('a store that %s', (_, newStore, message) => {
+  test.each([
+    ['nextId', (hilo: ReturnType<typeof open>) => hilo.nextIds('orders', 200)],
+    ['reserve', (hilo: ReturnType<typeof open>) => hilo.reserve('orders', 200)],
+  ])('is an error of %s, which claims at most once', async (_, call) => {
+    const hilo = open(newStore())
+    const error = await errorOf(call(hilo))
+    expect(error.message).toContain(message)
+    expect(error.code).toBe('storage-failed')
+    await hilo.close()
+    expect(shop.requests.filter(({ action }) => action === 'next').length).toBeLessThan(2)
+  })
+})
+
+test('a store that lists no keys is an error', async () => {
+  const hilo = open(storeWith(() => ({ keys: async () => undefined })))
+  expect((await errorOf(hilo.release())).message).toContain('`keys` has to resolve with an array')
+  await hilo.close()
+})
+
+test('what another process has stored meanwhile is no fault of the store', async () => {
+  const store = storeWith((sound) => ({
+    async update(key: never, change: AnyChange) {
+      const result = await sound.update(key, change as never)
+      await sound.update(key, (stored) => {
+        const { gaps, ...state } = stored as DeviceState
+        return { state: { ...state, gaps: { ...gaps, crash: gaps.crash + 1 } }, result: 0 }
+      })
+      return result
+    },
+  }))
+  const hilo = open(store)
+  expect(await hilo.nextId('orders')).toBe('orders/1-A')
+  await hilo.close()
+})
+
+test('a store without one of its methods is refused at once', () => {
+  for (const name of ['update', 'read', 'keys', 'close'])
+    expect(() => open(storeWith(() => ({ [name]: undefined })))).toThrow(
+      /`options.store` has to be/,
+    )
+})
