@@ -93,7 +93,7 @@ test('a document of a range is found by its prefix; one without a period has non
     expect((await series('--document', text)).stderr).toContain(`No series of Shop makes ${text}.`)
 })
 
-test('that no number was left out is said of none with a hole: own ones, a range, own ones', async () => {
+test('of a series with a hole it is not said that no number was left out', async () => {
   const { document, account } = await twoTills()
   const said = await document('T8-2001')
   expect(said).toContain('has made 2001; last heard of')

@@ -29,8 +29,8 @@ export const periodsIn = ({
   periods.length > 0 || last === 0 ? periods : [{ period: '', first: 1, last }]
 
 /**
- * Was each number of its periods taken? Not so where it had numbers of an authority and its own, one
- * after the other. Its first periods may be forgotten.
+ * Was each number of its periods taken? Not so where it had numbers of an authority between its
+ * own. Its first periods may be forgotten.
  */
 export const isWhole = (series: Pick<Series, 'periods' | 'last'>): boolean =>
   periodsIn(series).reduce((sum, { first, last }) => sum + last - first + 1, 0) <= series.last
