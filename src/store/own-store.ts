@@ -7,6 +7,9 @@ import { readState } from '../device/stored.js'
 import type { Change, DeviceStore, StoreKey } from './store.js'
 
 export function ownStore(store: DeviceStore): DeviceStore {
+  /** By key: the change before. */
+  const turns = new Map<string, Promise<unknown>>()
+
   const read: DeviceStore['read'] = async (key) => {
     const found = await store.read(key)
     if (Array.isArray(found?.notes)) return found
@@ -22,25 +25,35 @@ export function ownStore(store: DeviceStore): DeviceStore {
     if ('refused' in state) throw wrong(`\`read\` found no state: ${state.refused}`)
   }
 
+  async function keep<T>(key: StoreKey, change: Parameters<typeof store.update<T>>[1]): Promise<T> {
+    let made: Change<T> | undefined
+    let handed: unknown
+    const result = await store.update<T>(key, (stored, notes) => {
+      if (!Array.isArray(notes))
+        throw wrong('`update` has to hand the change what is stored, and an array of notes')
+      handed = stored
+      made = change(stored, notes)
+      return made
+    })
+    if (!made || made.result !== result)
+      throw wrong('`update` has to call the change, and to resolve with its `result`')
+    // guard: H38 a change that the app's own store did not keep counts for nothing
+    if (made.state !== handed) await requireKept(key, JSON.stringify(handed))
+    return result
+  }
+
   return {
     get isDurable() {
       return store.isDurable
     },
-    async update<T>(key: StoreKey, change: Parameters<typeof store.update<T>>[1]): Promise<T> {
-      let made: Change<T> | undefined
-      let handed: unknown
-      const result = await store.update<T>(key, (stored, notes) => {
-        if (!Array.isArray(notes))
-          throw wrong('`update` has to hand the change what is stored, and an array of notes')
-        handed = stored
-        made = change(stored, notes)
-        return made
-      })
-      if (!made || made.result !== result)
-        throw wrong('`update` has to call the change, and to resolve with its `result`')
-      // guard: H38 a change that the app's own store did not keep counts for nothing
-      if (made.state !== handed) await requireKept(key, JSON.stringify(handed))
-      return result
+    // Two changes at once may end where the first began, and then nothing would tell that one from
+    // a change that was not kept.
+    update(key, change) {
+      const before = turns.get(`${key}`) ?? Promise.resolve()
+      const done = before.then(() => keep(key, change))
+      const settled = done.catch(() => {})
+      turns.set(`${key}`, settled)
+      return done
     },
     read,
     async keys() {

@@ -1,8 +1,9 @@
 /** A store of the app's own that is wrong: an error says so, and no number is burned. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { DeviceState } from '../../src/device/state.js'
+import { type DeviceState, emptyState } from '../../src/device/state.js'
 import { createHilo } from '../../src/index.js'
 import { MemoryStore } from '../../src/store/memory.js'
+import { ownStore } from '../../src/store/own-store.js'
 import type { Change, DeviceStore } from '../../src/store/store.js'
 import { errorOf, newShop, type Shop } from '../support/shop.js'
 
@@ -115,6 +116,17 @@ test('what another process has stored meanwhile is no fault of the store', async
   const hilo = open(store)
   expect(await hilo.nextId('orders')).toBe('orders/1-A')
   await hilo.close()
+})
+
+test('a change that the next one undoes is no fault of the store', async () => {
+  const store = ownStore(storeWith(() => ({})))
+  const issued = (n: number) =>
+    store.update(['Shop', 'orders', '/'], () => ({
+      state: { ...emptyState(), issued: n },
+      result: n,
+    }))
+  await issued(1)
+  expect(await Promise.all([issued(2), issued(1)])).toEqual([2, 1])
 })
 
 test('a store without one of its methods is refused at once', () => {
