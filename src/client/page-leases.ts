@@ -130,7 +130,8 @@ export class PageLeases {
       cancel(this.page, request.id)
       // The view tells why a claim failed.
       if (call === 'claim' && 'view' in answer) this.observe(answer.view)
-      else {
+      // The app has closed it on purpose.
+      else if (answer.failure.code !== 'closed') {
         this.failure = answer.failure
         this.#context.changed()
       }

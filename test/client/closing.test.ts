@@ -102,6 +102,21 @@ describe('close() while a call is with the worker', () => {
   })
 })
 
+test('close() during a call is no failure: no event and no status tells of one', async () => {
+  const { open } = withWorker(false)
+  const hilo = open()
+  const errors: string[] = []
+  hilo.addEventListener('error', ({ detail }) => errors.push(detail.error.code))
+  const ready = codeOf(hilo.ready)
+  // It waits for the worker.
+  await quiet()
+  await hilo.close()
+  expect(await ready).toBe('closed')
+  await quiet()
+  expect(errors).toEqual([])
+  expect(hilo.status('orders')).not.toHaveProperty('lastError')
+})
+
 test('close() ends a worker that has not started yet, and does not wait for it', async () => {
   const { open, ownerHere, workers } = withWorker(false)
   const hilo = open()
