@@ -16,6 +16,7 @@ import { placeOf } from '../src/addons/postgres/postgres-address.js'
 import { flagOf } from '../src/cli/flags.js'
 import { LedgerMissing, openLedger, serve } from '../src/index.js'
 import { DESCRIBED, readConfig, variableOf } from '../src/settings.js'
+import { refuseOlder, SCHEMA } from '../src/sql/schema.js'
 import { newFolder } from './folders.js'
 import { createDatabase, newDatabase } from './postgres.js'
 import { runSql, startCluster } from './postgres-cluster.js'
@@ -23,7 +24,6 @@ import { buildServer, cliFile, spawnCli, startProcess } from './processes.js'
 import { runCli } from './run-cli.js'
 
 /** A version before the first: there was none. */
-const OLDER = "UPDATE hilo_meta SET value = '0' WHERE key = 'version'"
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
 /** Runs a command as a user without a name. */
 const UNSHARE = 'unshare'
@@ -812,7 +812,7 @@ describe('status and raise-floor', () => {
     })
   })
 
-  test('a database without a ledger stays without one, and an older one as it is', async () => {
+  test('a database without a ledger stays without one, and one without a version as it is', async () => {
     const databaseUrl = await newDatabase()
     const commands = [['status'], ['raise-floor', 'Shop', 'orders', '5'], ['drop', 'Shop', '--yes']]
     const tables = async () =>
@@ -824,14 +824,19 @@ describe('status and raise-floor', () => {
       })
     expect(await tables()).toBe(0)
     await (await openLedger({ create: true, databaseUrl })).close()
-    await runSql(databaseUrl, OLDER)
+    await runSql(databaseUrl, "UPDATE hilo_meta SET value = '0' WHERE key = 'version'")
     for (const command of commands)
       expect(await runCli([...command, '--database-url', databaseUrl])).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining('this command upgrades nothing'),
+        stderr: expect.stringContaining("'0' in its row 'version'"),
       })
     const { rows } = await runSql(databaseUrl, "SELECT value FROM hilo_meta WHERE key = 'version'")
     expect(rows).toEqual([{ value: '0' }])
+  })
+
+  test('a ledger of an older version is left to its server', () => {
+    expect(() => refuseOlder(SCHEMA.upgrades.length)).toThrow('this command upgrades nothing')
+    expect(() => refuseOlder(SCHEMA.upgrades.length + 1)).not.toThrow()
   })
 
   test('drop says what would go, and with --yes it goes, beside a running server', async () => {

@@ -233,7 +233,7 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
     for (const claim of claims) await expect(claim(0)).rejects.toMatchObject({ status: 404 })
     const { range } = await claims[0]!(1)
     expect(range).toMatchObject({ from: 1, to: 32, prefix: `${collection}/` })
-    await expect(claims[1]!(2)).rejects.toThrow('another claim')
+    await expect(claims[1]!(2)).rejects.toThrow('another request')
   })
 
   test('our server, our client and RavenDB’s clients: no number twice', async () => {
