@@ -236,6 +236,13 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
     await expect(claims[1]!(2)).rejects.toThrow('another request')
   })
 
+  test('an identity is taken once for each key, which the request names twice', async () => {
+    const database = await raven.newDatabase()
+    const source = ravenSource({ url: raven.url, timeout: 10_000 }, () => ({}))
+    const next = (key: string) => source.nextIdentity(database, 'invoices', key)
+    expect([await next('a b'), await next('a b'), await next('c')]).toEqual([1, 1, 2])
+  })
+
   test('our server, our client and RavenDB’s clients: no number twice', async () => {
     const database = await raven.newDatabase()
     const settings = {
