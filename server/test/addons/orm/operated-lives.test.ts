@@ -223,6 +223,8 @@ async function live({ settings, schema, newTaker }: Orm, seed: number): Promise<
       expect(devices.length).toBe(before)
       if (random() < 0.5 && altered !== 'INCREMENT -10') await sql(`SELECT nextval('${place}')`)
       await Promise.all([sql(`ALTER SEQUENCE ${place} ${right}`), claimOrRefused()])
+      // A value that somebody took meanwhile may have set it back.
+      await putRight()
     },
     async counterIsSetBack() {
       const to = 1 + below(highest())
