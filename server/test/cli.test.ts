@@ -812,7 +812,7 @@ describe('status and raise-floor', () => {
     })
   })
 
-  test('a database without a ledger stays without one, and one without a version as it is', async () => {
+  test('a database without a ledger stays without one, as one without a version', async () => {
     const databaseUrl = await newDatabase()
     const commands = [['status'], ['raise-floor', 'Shop', 'orders', '5'], ['drop', 'Shop', '--yes']]
     const tables = async () =>
