@@ -1,6 +1,6 @@
 /**
  * A phone of the same network asks the dev server of our samples under another name than this
- * machine's, as docs/offline-app.md says.
+ * machine's, as docs/phone.md says.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'

@@ -36,7 +36,7 @@ export function stepsOf(page: string, heading: string, end: string): Step[] {
 
 /** Commands that go on running. */
 const SERVER =
-  /^(\w+=\S+ )?(npx (offline-hilo-server$|wrangler dev)|npm (start|run dev)|node server)/
+  /^(\w+=\S+ )?(npx (offline-hilo-server$|wrangler dev|vite .*--host)|npm (start|run dev)|node server)/
 
 type Both = Record<'browser' | 'server', Packed>
 
@@ -98,7 +98,7 @@ export class Reader {
 
   async #start(command: string): Promise<void> {
     // The servers have theirs from the environment.
-    const isServer = /offline-hilo-server|^npm start|^node server/.test(command)
+    const isServer = /offline-hilo-server|npm start|^node server/.test(command)
     // The same one each time: a page stays where it is.
     const port = command.includes('wrangler') ? this.#port : 0
     const portFlag = isServer ? '' : `${command.startsWith('npm') ? ' --' : ''} --port ${port}`
@@ -107,7 +107,7 @@ export class Reader {
     const { ready, kill } = await start(
       'sh',
       args,
-      /http:\/\/[\w.]+:\d+/,
+      /https?:\/\/[\w.]+:\d+/,
       environment,
       this.#folder,
     )

@@ -42,6 +42,9 @@ export const pgbouncer = program('pgbouncer', 'PgBouncer', ['pgbouncer'], '--ver
 export const jq = program('jq', 'jq', ['jq'], '--version')
 export const openssl = program('openssl', 'OpenSSL', ['openssl'], 'version')
 
+/** With NSS's `certutil`, by which Chromium on Linux is told whom to trust. */
+export const mkcert = program('mkcert', 'mkcert', ['mkcert', 'libnss3-tools'], '-version')
+
 export const etcd = program('etcd', 'etcd', ['etcd-server'], '--version')
 
 export const redis = program('redis-server', 'Redis', ['redis-server'], '--version')
@@ -82,6 +85,7 @@ export const doctrine: Program = {
 export const PROGRAMS = [
   jq,
   openssl,
+  mkcert,
   nginx,
   caddy,
   lighttpd,
