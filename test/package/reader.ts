@@ -36,7 +36,7 @@ export function stepsOf(page: string, heading: string, end: string): Step[] {
 
 /** Commands that go on running. */
 const SERVER =
-  /^(\w+=\S+ )?(npx (offline-hilo-server$|wrangler dev|vite .*--host)|npm (start|run dev)|node server)/
+  /^(\w+=\S+ )?(npm (start|run dev)|node server|npx (offline-hilo-server$|wrangler dev|vite .*-))/
 
 type Both = Record<'browser' | 'server', Packed>
 
