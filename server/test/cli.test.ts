@@ -661,6 +661,12 @@ describe('series', () => {
       [[...stolen, '--collection', 'orders'], "There is no series a of 'orders' in Shop"],
       [[...stolen, '--rename', 'a', '--to', 'Till 4', '--yes'], '--close and --rename: give one'],
       [['--account', 'A', '--all-listed', '--yes'], '--account and --all-listed: give one'],
+      [
+        [...stolen, '--last', '131', '--yes'],
+        '--last belongs to --hand-over, and --close does not',
+      ],
+      [['--to', 'Till 4'], '--to belongs to --hand-over or --rename. Nothing was changed.'],
+      [['--account', 'A', '--no-period'], '--period belongs to --hand-over, and --account does'],
     ]
     for (const [args, message] of refused)
       expect(await run(...args)).toMatchObject({

@@ -6,7 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { time } from '../http/messages.js'
 import type { Series, SeriesPeriod, SeriesRange, StatedPeriod } from '../ledger/ledger.js'
 import { allSeries } from './all-series.js'
-import type { SeenLedger } from './confirm.js'
+import type { Change, SeenLedger } from './confirm.js'
 import { changingCommand, readNumber } from './flags.js'
 import { handOverSeries } from './hand-over-command.js'
 import { type Column, operate, table } from './ledger-commands.js'
@@ -45,12 +45,8 @@ export const seriesCommand = (): Command =>
     .option('--by <name>', "who does it (default: the user's name on this machine)")
     .action((database: string, given: SeriesFlags, command: Command) =>
       operate(command, database, (ledger) => {
-        const asked = STEPS.filter(([name]) => given[name] !== undefined)
-        if (asked.length > 1) throw manyAsked(command, asked)
-        const [first] = asked
-        if (!first) return list(ledger, database, given)
-        const [name, step] = first
-        return step(ledger, database, String(given[name]), given)
+        const { name, run } = stepOf(command, given)
+        return run(ledger, database, String(name && given[name]), given)
       }),
     )
 
@@ -60,23 +56,64 @@ function readOther(text: string, before?: StatedPeriod[] | boolean): StatedPerio
   return [...(Array.isArray(before) ? before : []), { period, last: readNumber(last) }]
 }
 
-const STEPS = [
-  ['close', closeSeries],
-  ['handOver', handOverSeries],
-  ['give', giveRange],
-  ['rename', renameDevice],
-  ['exists', noteSeries],
-  ['document', explainDocument],
-  ['account', account],
-  ['allListed', (ledger: SeenLedger, database: string) => reopenSeries(ledger, database)],
-] as const
+type Flag = keyof SeriesFlags
 
-/** Which of them is done must not depend on an order that nobody knows. */
-function manyAsked(command: Command, asked: readonly (readonly [name: string, unknown])[]): Error {
-  const flags = asked.map(
-    ([name]) => command.options.find((option) => option.attributeName() === name)!.long,
+interface Step {
+  /** The flag that asks for it. Undefined: none, and the series are listed. */
+  name?: Flag
+  /** The other flags that it reads. */
+  reads: Flag[]
+  run(
+    ledger: SeenLedger,
+    database: string,
+    value: string,
+    given: SeriesFlags,
+  ): Promise<Change | string>
+}
+
+const HANDS_OVER: Flag[] = ['to', 'last', 'period', 'newPeriod', 'other', 'reason', 'by']
+const STEPS: Step[] = [
+  { name: 'close', reads: ['collection', 'reason', 'by'], run: closeSeries },
+  { name: 'handOver', reads: ['collection', ...HANDS_OVER], run: handOverSeries },
+  {
+    name: 'give',
+    reads: ['collection', 'range', 'prefix', 'until', 'note', 'again'],
+    run: giveRange,
+  },
+  { name: 'rename', reads: ['collection', 'to'], run: renameDevice },
+  { name: 'exists', reads: ['collection'], run: noteSeries },
+  { name: 'document', reads: ['collection'], run: explainDocument },
+  { name: 'account', reads: ['collection'], run: account },
+  { name: 'allListed', reads: [], run: reopenSeries },
+]
+const LIST: Step = {
+  reads: ['collection'],
+  run: (ledger, database, _, given) => list(ledger, database, given),
+}
+
+/**
+ * What the flags ask for. Which one of two is done must not depend on an order that nobody knows,
+ * and somebody who gives a flag counts on it.
+ * @throws Error for two of them, or a flag that would be passed over
+ */
+function stepOf(command: Command, given: SeriesFlags): Step {
+  const flagOf = (name: Flag) =>
+    command.options.find((option) => option.attributeName() === name)!.long!
+  const flags = (steps: readonly Step[], between: string) =>
+    steps.map(({ name }) => flagOf(name!)).join(between)
+  const asked = STEPS.filter(({ name }) => given[name!] !== undefined)
+  if (asked.length > 1)
+    throw new Error(`${flags(asked, ' and ')}: give one of them. Nothing was changed.`)
+  const [step = LIST] = asked
+  const unread = STEPS.flatMap(({ reads }) => reads).find(
+    (name) => given[name] !== undefined && !step.reads.includes(name),
   )
-  return new Error(`${flags.join(' and ')}: give one of them. Nothing was changed.`)
+  if (!unread) return step
+  const readers = STEPS.filter(({ reads }) => reads.includes(unread))
+  throw new Error(
+    `${flagOf(unread)} belongs to ${flags(readers, ' or ')}` +
+      `${step.name ? `, and ${flagOf(step.name)} does not read it` : ''}. Nothing was changed.`,
+  )
 }
 
 const COLUMNS: Column<Series>[] = [
