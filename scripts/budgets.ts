@@ -27,6 +27,6 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
 
 /** Without the packages that each depends on. The browser package depends on none. */
 export const INSTALLED = [
-  { ...BROWSER_PACKAGE, budget: 997 * kB },
-  { ...SERVER_PACKAGE, budget: 1_099 * kB },
+  { ...BROWSER_PACKAGE, budget: 998 * kB },
+  { ...SERVER_PACKAGE, budget: 1_100 * kB },
 ]

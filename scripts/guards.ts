@@ -191,6 +191,13 @@ export const GUARDS: Guard[] = [
   ),
   guard("H11 an identity's number names the request for it", 'server/identity-routes', '...{}'),
   guard('H11 the answer to another request is no answer', 'source/raven-source'),
+  guard('H11 a write of a document counts once its store shows it', 'source/document'),
+  guard(
+    'H11 the answer to a write of a document names it',
+    'server/documents',
+    'return answer({ Id: id, ChangeVector: vector }, 201)',
+  ),
+  guard('H11 what etcd answers another region takes no block', 'server/addons/region/etcd'),
   guard('H11 a claim names each collection once', 'server/hilo-routes'),
   guard('H37 an answer for another tag is no answer', 'source/raven-source'),
   guard('H37 an answer with another mark is no answer', 'source/raven-source'),

@@ -15,6 +15,18 @@ async function newDocuments() {
   return { ask, put, max }
 }
 
+test.each([
+  [
+    ['c1 33-64', 'c1 65-96'],
+    ['c1 33-64', 'c1 65-96'],
+  ],
+  ['c1 33-64', undefined],
+])('the answer to a write with the Claims %j has the Claims %j', async (Claims, answered) => {
+  const { ask, max } = await newDocuments()
+  const { status, body } = await ask(DOCUMENT, json({ Max: 96, Claims }, 'PUT'))
+  expect([status, body?.Claims, await max()]).toEqual([201, answered, 96])
+})
+
 describe('If-None-Match: *', () => {
   test('makes a document that is not there, and is answered 412 when it is', async () => {
     const { put, max } = await newDocuments()

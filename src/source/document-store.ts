@@ -1,7 +1,8 @@
 /**
  * Reads and writes one document `{"Max": n}` in a store with conditional writes. It knows how
  * RavenDB, RavenDB 2 and 3, and other stores want to be asked. Guarantees that a write names the
- * version that was read, so that the store refuses it when another device was faster.
+ * version that was read, so that the store refuses it when another device was faster, and that a
+ * write counts only once the store shows it: an answer alone may be that to another write.
  */
 import { brief } from '../core/brief.js'
 import { HiloError } from '../core/errors.js'
@@ -15,11 +16,17 @@ export type Send = (url: string, init: RequestInit) => Promise<Response>
 export interface StoredDocument {
   address: string
   /** Other fields than `Max` are written back unchanged. */
-  content: { Max: number }
+  content: Content
   /** Undefined: the store has no such document yet. */
   version: string | undefined
   /** The text between the collection and the number, from `Raven/ServerPrefixForHilo`. */
   serverPrefix: string
+}
+
+interface Content {
+  Max: number
+  /** The last writes, each by a text that no other one has. */
+  Claims?: unknown
 }
 
 type Condition = Record<string, string>
@@ -69,6 +76,9 @@ const CONFLICTS = [412, 409, 404]
  */
 const TEST_WRITE_JUMP = 1_000_000
 
+/** So many devices may write between a write and the reading that proves it. */
+const SHOWN_CLAIMS = 16
+
 export class DocumentStore {
   readonly #headers: GivenHeaders
   readonly #send: Send
@@ -99,13 +109,27 @@ export class DocumentStore {
 
   /**
    * Writes `max` if the document is still as it was read.
+   * @param mark of this write; no other one has it
    * @returns the status that says it is not; undefined when `max` was written
+   * @throws HiloError `no-hilo-server` when the store does not show the write
    */
-  moveTo(max: number, document: StoredDocument, signal: AbortSignal): Promise<number | undefined> {
+  async moveTo(
+    max: number,
+    mark: string,
+    document: StoredDocument,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
     const { address, content, version } = document
     // guard: H21 a document is written only in the version that was read
     const condition = version === undefined ? dialectOf(address).isNew : { 'If-Match': version }
-    return this.#write(address, { ...content, Max: max }, condition, signal)
+    const Claims = [...claimsIn(content), mark].slice(-SHOWN_CLAIMS)
+    const answer = await this.#write(address, { ...content, Max: max, Claims }, condition, signal)
+    if (typeof answer === 'number') return answer
+    const isShown = (shown: object) => claimsIn(shown).includes(mark)
+    // guard: H11 a write of a document counts once its store shows it
+    if (!isShown(parsed(answer) ?? {}) && !isShown((await this.read(address, signal)).content))
+      throw unshown(address)
+    return undefined
   }
 
   /**
@@ -130,12 +154,12 @@ export class DocumentStore {
 
   async #testWrite(
     address: string,
-    content: { Max: number },
+    content: Content,
     condition: Condition,
     signal: AbortSignal,
   ): Promise<void> {
     const test = { ...content, Max: content.Max + TEST_WRITE_JUMP }
-    if ((await this.#write(address, test, condition, signal)) !== undefined) return
+    if (typeof (await this.#write(address, test, condition, signal)) === 'number') return
     throw new HiloError(
       'server-refused',
       `${address} takes writes whose ${Object.keys(condition)[0]} does not hold: two devices ` +
@@ -143,12 +167,13 @@ export class DocumentStore {
     )
   }
 
+  /** @returns the answer, or the status that says that the condition does not hold */
   async #write(
     address: string,
     content: object,
     condition: Condition,
     signal: AbortSignal,
-  ): Promise<number | undefined> {
+  ): Promise<string | number> {
     const response = await this.#request(address, {
       method: 'PUT',
       headers: { 'Content-Type': 'application/json', ...condition },
@@ -162,7 +187,7 @@ export class DocumentStore {
     // document has not moved. (WebDAV's page of a new document comes with 201.)
     // guard: H25 a page that answers a write has written nothing
     if (response.status === 200 && body.trimStart().startsWith('<')) throw noJson(address, body)
-    return undefined
+    return body
   }
 
   async #readPrefix(address: string, signal: AbortSignal): Promise<string> {
@@ -200,7 +225,7 @@ function unwrap(
   if (!Array.isArray(Results))
     return {
       address,
-      content: body as StoredDocument['content'],
+      content: body as unknown as Content,
       version: etag ?? '',
       serverPrefix: oldPrefix || prefixOf(address, body.ServerPrefix),
     }
@@ -211,10 +236,9 @@ function unwrap(
   return {
     address,
     content: {
-      Max: 0,
-      ...document,
+      ...(document ?? { Max: 0 }),
       '@metadata': { '@collection': collection },
-    } as StoredDocument['content'],
+    } as unknown as Content,
     version: document ? (typeof version === 'string' ? `"${version}"` : '') : undefined,
     serverPrefix: prefixOf(address, prefix?.ServerPrefix),
   }
@@ -261,6 +285,17 @@ const noJson = (address: string, body: string): HiloError =>
   new HiloError('no-hilo-server', unused(address, `it is not JSON: ${brief(body, 8)}`), {
     noAnswer: true,
   })
+
+const claimsIn = ({ Claims }: { Claims?: unknown }): unknown[] =>
+  Array.isArray(Claims) ? Claims : []
+
+const unshown = (address: string): HiloError =>
+  new HiloError(
+    'no-hilo-server',
+    `${address} took a write, and does not show its \`Claims\`: something answers in its place, ` +
+      'or it does not keep the whole document. No id was made. It is asked again later.',
+    { noAnswer: true },
+  )
 
 const unusable = (address: string, why: string): HiloError =>
   new HiloError('invalid-response', unused(address, why))

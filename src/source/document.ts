@@ -2,7 +2,7 @@
  * Takes ranges from a document `{"Max": n}` that devices move up by conditional writes, as clients
  * of RavenDB 2 and 3 do. The store can be a RavenDB, offline-hilo-server, or anything that honours
  * `If-Match`, such as an object store. Guarantees that a range is used only after the store has
- * confirmed that this device moved the document over it. When the answer to a write is lost, its
+ * shown that this device moved the document over it. When the answer to a write is lost, its
  * numbers are a gap.
  */
 import { baseUrl } from '../core/base-url.js'
@@ -113,7 +113,7 @@ export function documentSource(options: DocumentOptions): HiloSource {
         await store.testVersionCheck(document, signal)
         tested.add(address)
       }
-      const conflict = await store.moveTo(to, document, signal)
+      const conflict = await store.moveTo(to, `${claim.id} ${from}-${to}`, document, signal)
       if (conflict === undefined) {
         if (isNew) await store.testNewCheck(document, to, signal)
         const prefix = target.collection + target.separator + document.serverPrefix

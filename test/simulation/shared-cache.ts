@@ -2,7 +2,8 @@
  * The words `cache` and `repeating-relay`: for a while, something between the devices and their
  * server keeps each answer by the path of its address, and gives it to everybody. A cache ignores
  * the query, as a rule of a CDN or a service worker can, and keeps answers to GET. A relay that is
- * broken, or hostile, repeats an answer to POST now and then, whatever was asked.
+ * broken, or hostile, repeats an answer to a claim now and then, or to a write of a document,
+ * whatever was asked.
  */
 import type { Reply, Request } from './network.js'
 import { isOneLedger } from './profile.js'
@@ -13,12 +14,12 @@ const LONGEST_MS = 300_000
 const LETTERS = 29
 
 export class SharedCache {
-  readonly #method: 'GET' | 'POST'
+  readonly #method: 'GET' | 'POST' | 'PUT'
   /** Does it answer this time? */
   readonly #answers: () => boolean
   readonly #kept = new Map<string, { reply: Reply; asked: string }>()
 
-  constructor(method: 'GET' | 'POST', answers = () => true) {
+  constructor(method: 'GET' | 'POST' | 'PUT', answers = () => true) {
     this.#method = method
     this.#answers = answers
   }
@@ -60,12 +61,14 @@ export const cache: Word = {
 
 export const repeatingRelay: Word = {
   fits: ({ authority, counts, nodes }) =>
-    authority === 'own' && counts === 'its ledger' && nodes.length === 1,
+    authority === 'document' ||
+    (authority === 'own' && counts === 'its ledger' && nodes.length === 1),
   // To a device, the answer to another request is none, as the page of a portal.
   world: ({ faults }) => ({ faults: new Set([...faults, 'portals']) }),
-  happens({ gateway, scheduler, driver }, _, random) {
+  happens({ gateway, scheduler, driver, profile }, _, random) {
     if (gateway.cache) return
-    gateway.cache = new SharedCache('POST', () => random.chance(0.5))
+    const method = profile.authority === 'document' ? 'PUT' : 'POST'
+    gateway.cache = new SharedCache(method, () => random.chance(0.5))
     const passed = random.between(1_000, LONGEST_MS)
     scheduler.post(driver, passed, 'the relay repeats nothing any more', () => {
       gateway.cache = undefined

@@ -1,7 +1,6 @@
 /**
- * The authorities that an app brings itself: a store of documents with conditional writes, whose
- * ETag is the content's, and a textbook counter. Each remembers only its number, and never who has
- * what.
+ * The authorities that an app brings itself: a store of documents with conditional writes, and a
+ * textbook counter. Neither knows who has what.
  */
 import { documentSource, nextHiSource } from '../../src/source/index.js'
 import type { Checker } from './checker.js'
@@ -46,20 +45,21 @@ async function ask(url: string): Promise<string> {
 export class DocumentModel {
   readonly #checker: Checker
   readonly #hit: (what: string) => void
-  readonly #max = new Map<string, number>()
+  readonly #stored = new Map<string, { max: number; body: string }>()
 
   constructor(checker: Checker, hit: (what: string) => void) {
     this.#checker = checker
     this.#hit = hit
   }
 
-  async handle({ method, url, headers, body, from }: Request): Promise<Reply> {
+  async handle({ method, url, headers, body = '', from }: Request): Promise<Reply> {
     const tag = collectionIn(url)
-    const max = this.#max.get(tag)
-    const etag = max === undefined ? undefined : `"${max}"`
+    const stored = this.#stored.get(tag)
+    const max = stored?.max
+    const etag = stored && `"${max}"`
     if (method === 'GET')
-      return etag
-        ? { status: 200, headers: { ETag: etag }, body: `{"Max":${max}}` }
+      return stored
+        ? { status: 200, headers: { ETag: etag! }, body: stored.body }
         : { status: 404, body: '' }
     const isMet =
       'If-Match' in headers
@@ -71,8 +71,8 @@ export class DocumentModel {
       return { status: 412, body: '' }
     }
     this.#hit('moved a document')
-    const { Max } = JSON.parse(body!) as { Max: number }
-    this.#max.set(tag, Max)
+    const { Max } = JSON.parse(body) as { Max: number }
+    this.#stored.set(tag, { max: Max, body })
     this.#checker.granted(`${tag}-`, from, (max ?? 0) + 1, Max)
     return { status: 200, body: '' }
   }

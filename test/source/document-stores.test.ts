@@ -7,6 +7,7 @@ import { newFolder } from '../../server/test/folders.js'
 import type { Range } from '../../src/core/range.js'
 import type { Target } from '../../src/device/contract.js'
 import { documentSource } from '../../src/source/index.js'
+import { expectNoNumberTwice } from '../support/hostile-relay.js'
 import { lighttpd, unless } from '../support/programs.js'
 import { runProgram } from '../support/run-program.js'
 
@@ -91,6 +92,14 @@ describe.each<[string, boolean, () => Promise<Store>]>([
       for (const [i, range] of ranges.entries())
         expect(range.from).toBe(i === 0 ? 1 : ranges[i - 1]!.to + 1)
       expect(await max()).toBe(ranges.at(-1)!.to)
+    },
+  )
+
+  test.skipIf(isAbsent)(
+    'behind a relay that lies gives no number to two devices, and goes on after it',
+    async () => {
+      const { url } = await open()
+      await expectNoNumberTwice(url, target)
     },
   )
 })

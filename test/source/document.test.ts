@@ -110,6 +110,7 @@ describe('a claim', () => {
     })
     expect(JSON.parse(store.documents.get(ADDRESS)!)).toEqual({
       Max: 96,
+      Claims: ['c1 65-96'],
       note: 'do not delete',
       ServerPrefix: 'NorthServer/',
     })
@@ -199,6 +200,44 @@ describe('a claim', () => {
     })
     isLost = false
     expect(await rangeOf(store)).toMatchObject({ from: 65, to: 96 })
+  })
+
+  test.each([
+    ['to a write of another device', () => new Response('', { status: 201 })],
+    ['that the write of another device got', () => Response.json({ Claims: ['c0 33-64'] })],
+  ])('that gets an answer %s got none', async (_, answer) => {
+    const store = new Store()
+    await rangeOf(store)
+    const source = documentSource({ url, key: 'store', fetch: store.fetch })
+    await source.claim(target, claimOf(), LONG)
+    store.before = (method) => (method === 'PUT' ? answer() : undefined)
+    expect(await source.claim(target, claimOf(), LONG)).toMatchObject({
+      failure: {
+        code: 'no-hilo-server',
+        noAnswer: true,
+        message: expect.stringContaining('took a write, and does not show its `Claims`'),
+      },
+    })
+    store.before = () => undefined
+    expect(await rangeOf(store)).toMatchObject({ from: 65 })
+  })
+
+  test('is proved by its text in the document, also when others have written since', async () => {
+    const store = new Store()
+    await rangeOf(store)
+    const source = documentSource({ url, key: 'store', fetch: store.fetch })
+    await source.claim(target, claimOf(), LONG)
+    let others = 15
+    store.after = () => {
+      while (others-- > 0) {
+        const { Max, Claims } = JSON.parse(store.documents.get(ADDRESS)!)
+        const claims = [...Claims, `c2 ${Max + 1}-${Max + 32}`].slice(-16)
+        store.documents.set(ADDRESS, JSON.stringify({ Max: Max + 32, Claims: claims }))
+      }
+    }
+    expect(await source.claim(target, claimOf(), LONG)).toMatchObject({
+      grant: { range: { from: 65, to: 96 } },
+    })
   })
 
   test('whose fetch fails in the app says so', async () => {
@@ -292,6 +331,12 @@ describe('a store', () => {
     [
       'with a document of another kind',
       new Response('{"Count":1}', { headers: { ETag: '"1"' } }),
+      'invalid-response',
+      'no document',
+    ],
+    [
+      'with a document of RavenDB’s that has no Max',
+      Response.json({ Results: [{ max: 64, '@metadata': { '@change-vector': 'A:1' } }] }),
       'invalid-response',
       'no document',
     ],

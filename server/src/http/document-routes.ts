@@ -83,7 +83,8 @@ export function documentRoutes(options: CheckedOptions, access: Access, costs: C
         [{ id, kind: 'Put', max: data.Max, expected: expectedBy(c) }],
         conflict,
       )
-      return answer({ Id: id, ChangeVector: vector }, 201)
+      // guard: H11 the answer to a write of a document names it
+      return answer({ Id: id, ChangeVector: vector, Claims: data.Claims }, 201)
     })
     .delete('/docs', async (c) => {
       const caller = access.callerOf(c, ['document-write'])
@@ -142,7 +143,11 @@ function expectedBy(c: Context): string | undefined {
   return ''
 }
 
-const hiloDocument = z.looseObject({ Max: z.int().min(0).max(Number.MAX_SAFE_INTEGER) })
+const hiloDocument = z.looseObject({
+  Max: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+  /** Names the write, for `documentSource`. It is not stored; the answer repeats it. */
+  Claims: z.array(z.string()).optional().catch(undefined),
+})
 
 const bulkBody = z.object({
   Commands: z.array(

@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ravenConventions } from '../../../src/addons/raven.js'
 import { createHilo } from '../../../src/index.js'
 import { ravenSource } from '../../../src/source/raven-source.js'
+import { expectNoNumberTwice } from '../../../test/support/hostile-relay.js'
 import { isInstalled, type Peer, unlessInstalled } from '../../../test/support/peers.js'
 import {
   type RavenServer,
@@ -234,6 +235,12 @@ describe.skipIf(ravenMissing)(`on one RavenDB${unlessRaven}`, () => {
     const { range } = await claims[0]!(1)
     expect(range).toMatchObject({ from: 1, to: 32, prefix: `${collection}/` })
     await expect(claims[1]!(2)).rejects.toThrow('another request')
+  })
+
+  test('its document, behind a relay that lies, gives no number to two devices', async () => {
+    const database = await raven.newDatabase()
+    const url = `${raven.url}/databases/{database}/docs?id=Raven/Hilo/{collection}`
+    await expectNoNumberTwice(url, target(database))
   })
 
   test('an identity is taken once for each key, which the request names twice', async () => {

@@ -1,7 +1,8 @@
 /**
  * Blocks of numbers from an etcd cluster, as the source of a region's device. Each block is one
  * `put` of one key. etcd counts the writes of a key, and that count is the block's place: the third
- * `put` takes the third block. So no block is skipped, and no region waits for another. Guarantees
+ * `put` takes the third block. What is put is read in the same transaction, so each answer names
+ * its request. So no block is skipped, and no region waits for another. Guarantees
  * that a block is granted once: an epoch that has ended, a changed block size, and an etcd that
  * went back grant nothing.
  *
@@ -9,6 +10,7 @@
  * takes a block compares it; `blocks/N` counts the blocks of epoch N. A database has one, if its
  * floors were raised: `above`, for collections that are not there yet.
  */
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { HiloError } from '../../../../src/core/errors.js'
 import type { Target } from '../../../../src/device/contract.js'
@@ -85,12 +87,19 @@ export function etcdSource(options: Etcd): EtcdSource {
             `configured for ${block}. Set upstream.block to ${value.block}; to change it, raise ` +
             'the floor with the new size set everywhere.',
         )
+      const blocks = keys.blocks(key, value.epoch)
+      const mark = randomUUID()
       const { isDone, entries, cluster, revision } = await etcd.commit(
         { [keys.setup(key)]: text },
-        [{ put: keys.blocks(key, value.epoch), value: 'taken' }],
+        [{ put: blocks, value: mark }, { get: blocks }],
         [],
       )
       if (!isDone) continue
+      // guard: H11 what etcd answers another region takes no block
+      if (entries[1]?.value !== mark)
+        throw new LedgerUnavailable(
+          'etcd gave the answer to another request: something in front of it answers in its place.',
+        )
       if (cluster !== value.cluster) return stop(key, current, 'to another cluster')
       const taken = entries[0]
       if (!taken) return stop(key, current, 'and a key is gone')

@@ -1,7 +1,11 @@
 /** Regions whose root is an etcd cluster: a real one, killed, cut off and restored. */
 import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
 import { etcd, unless } from '../../../../test/support/programs.js'
 import { seed, sizeOf } from '../../../../test/support/sizes.js'
@@ -237,6 +241,33 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, () => {
       [33, 64],
       [65, 96],
     ])
+  })
+
+  test('take no block by the answer that another region got', async () => {
+    const { urls } = await startEtcd(1)
+    let last = ''
+    let isRepeating = false
+    const relay = createServer(async (request, response) => {
+      const asked = await text(request)
+      const isTake = asked.includes('request_put')
+      if (isRepeating && isTake) return response.end(last)
+      const answer = await fetch(urls[0] + request.url!, { method: 'POST', body: asked })
+      const body = await answer.text()
+      if (isTake) last = body
+      response.writeHead(answer.status).end(body)
+    })
+    await once(relay.listen(0, '127.0.0.1'), 'listening')
+    closes.push(async () => relay.close())
+    const url = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`
+    // One claim: a second one would make it ask for more in the background, at any time.
+    const taken = [await (await newRegion([url])).claim()]
+    const other = await newRegion([url])
+    isRepeating = true
+    await expect(other.claim()).rejects.toThrow(/No numbers of 'orders' are left here/)
+    isRepeating = false
+    const claimed = () => other.claim().then((span) => taken.push(span), String)
+    await expect.poll(claimed, { timeout: TIMEOUT }).toBe(2)
+    expect(overlapping(taken)).toEqual([])
   })
 
   test.each([
