@@ -10,6 +10,8 @@ import {
   type ShownGrant,
 } from '../../server/src/index.js'
 import type { Series, StatedPeriod } from '../../server/src/ledger/ledger.js'
+import { CounterUnusable } from '../../server/src/ledger/ledger-errors.js'
+import { ledgerOf } from './another-name.js'
 import type { Checker, Late } from './checker.js'
 import { claimKey } from './claims.js'
 import { SimulatedRequest } from './http.js'
@@ -69,7 +71,7 @@ interface GrantedRange {
 
 /** What is told of the ledger to the rest of the simulation. */
 export interface Witness {
-  checker: Checker
+  checker: Pick<Checker, 'complain' | 'returned'>
   /** The ledger says that somebody proved it an older copy of itself. */
   copyProved(server: OwnServer): void
   /** A device has shown a token of a grant up to `high` that a restore has taken away. */
@@ -346,7 +348,7 @@ export class OwnServer {
     const { ledger, handle } = this.#stage.random.pick(this.#processes)
     const response = await handle(request as unknown as Request)
     return {
-      ledger,
+      ledger: ledgerOf(ledger, databaseIn(url)),
       status: response.status,
       headers: Object.fromEntries(response.headers),
       body: await response.text(),
@@ -409,7 +411,7 @@ export class OwnServer {
           for (const { shown = [] } of claims) this.#lostShown(shown)
           outcomes.forEach((outcome, i) => {
             if ('refused' in outcome) return
-            const { id, collection: tag, lastMax, shown = [] } = claims[i]!
+            const { id, database, collection: tag, lastMax, shown = [] } = claims[i]!
             const { low, high, token } = outcome.grant
             const known = this.#grants.get(grantId(token))
             const devices = [...(known?.devices ?? []), from]
@@ -422,7 +424,15 @@ export class OwnServer {
             }
             // A claim whose first answer failed behind the ledger is granted when it comes again.
             if (!outcome.isRepeat || (!known && !this.#lost.has(grantId(token))))
-              this.#stage.witness.claimed(id, from, seriesOf(tag), lastMax, low, high, name)
+              this.#stage.witness.claimed(
+                id,
+                from,
+                seriesOf(tag),
+                lastMax,
+                low,
+                high,
+                ledgerOf(name, database),
+              )
           })
           return outcomes
         })
@@ -430,12 +440,13 @@ export class OwnServer {
       giveBack: (request) => {
         const from = this.#sender
         return this.#shaky(async () => {
-          const { collection: tag, last, end, token = '' } = request
+          const { database, collection: tag, last, end, token = '' } = request
+          const by = ledgerOf(name, database)
           // A check-in may replace the token while this is under way.
           const lateness = this.#lateness(token)
           const count = await ledger.giveBack(request)
           if (count > 0)
-            this.#stage.witness.checker.returned(seriesOf(tag), from, last + 1, end, lateness, name)
+            this.#stage.witness.checker.returned(seriesOf(tag), from, last + 1, end, lateness, by)
           return count
         })
       },
@@ -495,8 +506,11 @@ export class OwnServer {
 
 /** The command fails, and the person does not try again. */
 function notNow(error: unknown): undefined {
-  if (!(error instanceof LedgerUnavailable)) throw error
+  if (!(error instanceof LedgerUnavailable || error instanceof CounterUnusable)) throw error
 }
+
+/** As its path says. */
+const databaseIn = ({ pathname }: URL): string => pathname.split('/')[2] ?? ''
 
 /** A grant token begins with its grant's id. */
 const grantId = (token: string): string => token.split('.')[0]!

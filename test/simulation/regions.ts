@@ -2,14 +2,16 @@
  * The word `region`: two servers that count nothing themselves. All their numbers come from one
  * root, of which each is a device. A device of the app always asks the same region. The root may be
  * away for a while, and its answers may be lost or come again. Regions are started again, also when
- * their processes were killed.
+ * their processes were killed. For a while another root may answer, which grants the same numbers,
+ * or the other region, also in a circle.
  */
 import { Checker } from './checker.js'
 import { SimulatedHeaders } from './http.js'
 import { MemoryStorage } from './ledger-storage.js'
-import type { Request } from './network.js'
+import type { Reply, Request } from './network.js'
 import { OwnServer, type Witness } from './own-servers.js'
 import { isOneLedger } from './profile.js'
+import type { Random } from './random.js'
 import type { Realm } from './realm.js'
 import { turn } from './scheduler.js'
 import { SharedCache } from './shared-cache.js'
@@ -31,7 +33,7 @@ export const region: Word = {
     const link = rootLinks.get(node)
     const server = servers.get(node)
     if (!link || !(server instanceof OwnServer)) return
-    const event = random.weighted({ away: 3, deaf: 1, repeats: 1, restarted: 2, killed: 2 })
+    const event = random.weighted(EVENTS)
     if (event === 'restarted' || event === 'killed') {
       simulation.hit(`region ${event}`)
       scheduler.post(networkActor, 0, `region ${node} ${event}`, async () => {
@@ -44,16 +46,38 @@ export const region: Word = {
       })
       return
     }
+    // A region without numbers would take another root for its own.
+    if (event === 'another' && !link.hasNumbers) return
     simulation.hit(`root ${event}`)
     if (event === 'away') link.isAway = true
     if (event === 'deaf') link.losesAnswers = () => random.chance(0.5)
     if (event === 'repeats') link.relay = new SharedCache('POST', () => random.chance(0.5))
+    if (event === 'another') {
+      link.leadsTo = 'another root'
+      askAnew(simulation, server, random)
+    }
+    if (event === 'a region') link.leadsTo = 'the other region'
+    if (event === 'a circle')
+      for (const each of rootLinks.values()) each.leadsTo = 'the other region'
     const passed = random.between(1_000, LONGEST_MS)
-    scheduler.post(networkActor, passed, 'the root is back', () => rootLinks.set(node, newLink()))
+    scheduler.post(networkActor, passed, 'the root is back', () => leadBack(simulation, node))
   },
-  heal({ rootLinks }) {
-    for (const node of rootLinks.keys()) rootLinks.set(node, newLink())
+  heal(simulation) {
+    const { rootLinks, scheduler, networkActor } = simulation
+    for (const node of rootLinks.keys())
+      scheduler.post(networkActor, 0, 'the root is back', () => leadBack(simulation, node))
   },
+}
+
+const EVENTS = {
+  away: 3,
+  deaf: 1,
+  repeats: 1,
+  restarted: 2,
+  killed: 2,
+  another: 2,
+  'a region': 1,
+  'a circle': 1,
 }
 
 /** What lies between a region and the root. */
@@ -62,9 +86,38 @@ export interface RootLink {
   /** Does it lose the answer that comes now? */
   losesAnswers(): boolean
   relay: SharedCache | undefined
+  /** Who answers in place of the root. */
+  leadsTo: 'another root' | 'the other region' | undefined
+  /** Has the region heard a grant of the root? */
+  hasNumbers: boolean
 }
 
-const newLink = (): RootLink => ({ isAway: false, losesAnswers: () => false, relay: undefined })
+const SOUND = {
+  isAway: false,
+  losesAnswers: () => false,
+  relay: undefined,
+  leadsTo: undefined,
+} satisfies Partial<RootLink>
+
+/** For a collection of which the region has no number yet. */
+function askAnew(simulation: Simulation, server: OwnServer, random: Random): void {
+  const { scheduler, networkActor, database } = simulation
+  const id = `anew${random.between(0, 2 ** 40)}`
+  scheduler.post(networkActor, 0, 'somebody asks for a new collection', async () => {
+    await server.claimBySomebody({ database, collection: id, id, count: 1, at: 0 })
+    await simulation.regionsAtRest()
+  })
+}
+
+/** A region that was led to another root has to be started again. */
+async function leadBack(simulation: Simulation, node: string): Promise<void> {
+  const link = simulation.rootLinks.get(node)!
+  const isStartedAgain = link.leadsTo !== undefined
+  Object.assign(link, SOUND)
+  const server = simulation.servers.get(node)
+  if (isStartedAgain && server instanceof OwnServer) await server.whileStopped(() => {})
+  await simulation.regionsAtRest()
+}
 
 /** Where a region finds the root, which sees by it who asks. */
 const addressFrom = (node: string): string => `https://${node.toLowerCase()}.test`
@@ -76,14 +129,23 @@ export async function startRegions(simulation: Simulation, witness: Witness): Pr
   const hit = (fault: string) => simulation.hit(fault)
   const rootServer = await OwnServer.start(first, new MemoryStorage())
   const root = rootServer.enter({ random, witness: witnessOfRoot(simulation), hit })
+  const otherServer = await OwnServer.start(first, new MemoryStorage())
+  const otherRoot = otherServer.enter({ random, witness: witnessOfOther(simulation), hit })
   const regionAt = async (node: string) => {
-    rootLinks.set(node, newLink())
+    rootLinks.set(node, { ...SOUND, hasNumbers: false })
     const upstream = { url: addressFrom(node), reserve: random.pick(RESERVES) }
     const server = await OwnServer.start(first, new SqliteStorage({ upstream }))
     simulation.atEnd.push(() => server.remove())
-    return server.enter({ random, witness, hit })
+    return server.enter({ random, witness: withoutRegions(witness), hit })
   }
-  const underWay = new Set<Promise<unknown>>()
+  const answering = (node: string): OwnServer => {
+    const { leadsTo } = rootLinks.get(node)!
+    if (leadsTo === undefined) return root
+    if (leadsTo === 'another root') return otherRoot
+    return servers.get(node === SECOND ? first : SECOND) as OwnServer
+  }
+  /** By the request: whom it asks. */
+  const underWay = new Map<Promise<unknown>, OwnServer>()
   // What a region does by itself waits for the root, beyond the event that began it.
   simulation.regionsAtRest = async () => {
     do await turn()
@@ -108,10 +170,15 @@ export async function startRegions(simulation: Simulation, witness: Witness): Pr
         node,
         answeredBy: undefined,
       }
-      const asking = answered(root, link, request)
-      underWay.add(asking)
+      const server = answering(node)
+      // In a circle, each would wait for the other one, until the request times out.
+      if ([...underWay.values()].some((asked) => servers.get(node) === asked))
+        throw new TypeError('fetch failed')
+      const asking = answered(server, link, request)
+      underWay.set(asking, server)
       const reply = await asking.finally(() => underWay.delete(asking))
       if (!reply || link.losesAnswers()) throw new TypeError('fetch failed')
+      link.hasNumbers ||= server === root && isGrant(url, reply)
       const { status, headers, body } = reply
       return {
         status,
@@ -125,6 +192,9 @@ export async function startRegions(simulation: Simulation, witness: Witness): Pr
   return regionAt(first)
 }
 
+const isGrant = ({ pathname }: URL, { status }: Reply): boolean =>
+  pathname.endsWith('/next') && status < 300
+
 async function answered(root: OwnServer, { relay }: RootLink, request: Request) {
   const kept = relay?.answer(request)
   if (kept) return kept
@@ -133,19 +203,47 @@ async function answered(root: OwnServer, { relay }: RootLink, request: Request) 
   return reply
 }
 
+const UNCONCERNED = { copyProved() {}, lostShown() {}, told() {}, copyFound() {} }
+
 /** The root has a truth of its own, in which the regions are the devices. */
 function witnessOfRoot({ checker }: Simulation): Witness {
   const own = new Checker()
   own.complain = (what) => checker.complain(`root: ${what}`)
   return {
+    ...UNCONCERNED,
     checker: own,
     copyProved: () => own.complain('it takes itself for an older copy'),
-    lostShown() {},
     told(_, device, __, isFound) {
       if (isFound) own.complain(`${device} was taken for a copy, and is none`)
     },
-    copyFound() {},
     claimed: (_, device, series, __, low, high) => own.granted(series, device, low, high),
+  }
+}
+
+/** A ledger of its own. It knows that the regions hold numbers of the first one. */
+function witnessOfOther({ checker }: Simulation): Witness {
+  return {
+    ...UNCONCERNED,
+    checker,
+    claimed: (_, region, series, __, low) =>
+      checker.complain(`another root granted ${series} ${low} to ${region}`),
+  }
+}
+
+/** What one region grants to the other is a matter of the two. Their devices show a mistake. */
+function withoutRegions(witness: Witness): Witness {
+  const { checker } = witness
+  const isRegion = (name: string) => name.startsWith('region ')
+  return {
+    ...witness,
+    checker: {
+      complain: (what) => checker.complain(what),
+      returned: (series, from, ...rest) =>
+        isRegion(from) || checker.returned(series, from, ...rest),
+    },
+    told: (id, from, ...rest) => isRegion(from) || witness.told(id, from, ...rest),
+    copyFound: (from, ...rest) => isRegion(from) || witness.copyFound(from, ...rest),
+    claimed: (claim, from, ...rest) => isRegion(from) || witness.claimed(claim, from, ...rest),
   }
 }
 

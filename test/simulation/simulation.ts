@@ -6,6 +6,7 @@
 import type { Range } from '../../src/core/range.js'
 import type { HiloOptions } from '../../src/device/hilo-options.js'
 import type { DeviceState } from '../../src/device/state.js'
+import { ledElsewhere } from './another-name.js'
 import { BesideCopy } from './beside-copy.js'
 import { Checker, type Known } from './checker.js'
 import { Claims } from './claims.js'
@@ -80,6 +81,10 @@ export class Simulation {
   readonly copies = new Set<string>()
   /** Nodes that were restored, and have heard of nothing that shows it. */
   readonly unawareOfRestore = new Set<string>()
+  /** When a node last went back, or went on after that. */
+  restoredAt = Number.NEGATIVE_INFINITY
+  /** Devices whose requests reach another database. */
+  readonly ledElsewhere = new Set<string>()
   readonly claims = new Claims(this.checker)
   readonly networkActor = new Actor('network')
   readonly unrest = new Unrest(
@@ -335,7 +340,9 @@ export class Simulation {
 
   async #serve(request: Request): Promise<Reply | undefined> {
     if (this.down.has(request.node)) return undefined
-    const reply = await this.servers.get(request.node)!.handle(request)
+    const isLed = this.ledElsewhere.has(request.from)
+    const url = isLed ? ledElsewhere(request.url, this.database) : request.url
+    const reply = await this.servers.get(request.node)!.handle({ ...request, url })
     await this.regionsAtRest()
     return reply
   }

@@ -19,6 +19,7 @@ const ANOTHER = [
   'a ledger begun anew',
   'a replica beside the ledger',
   'a ledger begun below what a RavenDB granted',
+  'a proxy leads to another database',
 ]
 
 /** Answers that say of which ledger they are. */

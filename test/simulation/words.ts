@@ -4,9 +4,11 @@
  * fault of the product is switched off until that is mended: known-faults.ts.
  */
 import { ledgerAnew, replica } from './another-ledger.js'
+import { anotherName } from './another-name.js'
 import { bound, row } from './bound-counter.js'
 import { clockWithDisk } from './clock-with-disk.js'
 import { closings } from './closings.js'
+import { crowded } from './crowded.js'
 import type { Device } from './device.js'
 import {
   deadConnection,
@@ -45,11 +47,13 @@ export interface Word {
 }
 
 const WORDS = {
+  'another-name': anotherName,
   bound,
   cache,
   region,
   'clock-with-disk': clockWithDisk,
   closings,
+  crowded,
   'dead-connection': deadConnection,
   drop,
   'forgotten-hand-over': forgottenHandOver,
@@ -99,6 +103,11 @@ export class Words {
       this.profile = { ...this.profile, ...word.world?.(this.profile, random) }
       this.#spoken.push({ word, random })
     }
+  }
+
+  /** May any of them happen? */
+  get areSpoken(): boolean {
+    return this.#spoken.length > 0
   }
 
   /** A move was made. */
