@@ -626,6 +626,11 @@ export const GUARDS: Guard[] = [
   ),
   guard('H34 a second name stops the device', 'device/which-ledger', 'return state'),
   guard(
+    'H34 each database of a ledger is a ledger of its own',
+    'client/ledgers',
+    change("'string'", "'boolean'"),
+  ),
+  guard(
     'H34 nothing that the first ledger granted is issued under the second',
     'device/which-ledger',
     'ranges: state.ranges',

@@ -918,6 +918,7 @@ describe('follow', () => {
     )
     await ledger.close()
     expect((await follow(name!)).stderr).toContain('is the name of this ledger')
+    expect((await follow(`${name}/depot`)).stderr).toContain('is another database of this ledger')
   })
 })
 

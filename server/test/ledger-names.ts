@@ -31,19 +31,23 @@ export function describeNames(promise: Promises): void {
 
   promise(
     'a device of another ledger is granted nothing, and others of its commit are',
-    async ({ ledger, wish, max }) => {
+    async ({ ledger, database, wish, max }) => {
       const name = await ledger.readName()
       const outcomes = await ledger.claim([
         wish({ id: newId(), ledgers: { A: OTHER } }),
         wish({ id: newId(), ledgers: { A: name! } }),
         wish({ id: newId(), ledgers: { B: OTHER } }),
+        wish({ id: newId(), ledgers: { A: `${name}/${database.toLowerCase()}` } }),
+        wish({ id: newId(), ledgers: { A: `${name}/another` } }),
       ])
       expect(outcomes).toMatchObject([
         { refused: 'other-ledger', other: { held: OTHER, name, serverTag: 'A' } },
         { grant: { low: 1 } },
         { grant: { low: 33 } },
+        { grant: { low: 65 } },
+        { refused: 'other-ledger', other: { held: `${name}/another`, name, serverTag: 'A' } },
       ])
-      expect(await max()).toBe(64)
+      expect(await max()).toBe(96)
     },
   )
 

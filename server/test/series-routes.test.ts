@@ -36,6 +36,7 @@ test('who asks for a series reads nothing of the series of others', async () => 
     series: 'B',
     token: expect.any(String),
     ledger: expect.any(String),
+    database: 'shop',
   })
   const times = { registered: expect.any(String), seen: expect.any(String) }
   const of = { collection: 'receipts', device: 'Till 3', last: 0, ...times }

@@ -33,7 +33,7 @@ export interface CollectionStatus {
 }
 
 export interface LedgerChange {
-  /** The public name of the ledger that granted the ids of this device. */
+  /** What granted the ids: a ledger by its public name, and the database: `k3m9x2dq7rwt5hza/shop`. */
   before: string
   /** Of the one that answers now. */
   after: string

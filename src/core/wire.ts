@@ -14,7 +14,10 @@ import type {
 
 export type { SeriesCheckInRequest } from './series-marks.js'
 
-/** Public names of ledgers, by the server tag of their grants: `{ A: 'k3m9…' }` (H34). */
+/**
+ * Ledgers as a device knows them, by the server tag of their grants: `{ A: 'k3m9…/shop' }` (H34).
+ * Each is the public name of a ledger with the name of the database that counts.
+ */
 export type LedgerNames = Readonly<Record<string, string>>
 
 /** Body of a successful `GET /databases/{db}/hilo/next`. */
@@ -37,6 +40,8 @@ export interface NextAnswer {
   grants?: CheckInAnswer['grants']
   /** Extension: the public name of the ledger that the numbers come from, if it has one (H34). */
   Ledger?: string
+  /** Extension, with it: the database there, in lower case. Each one counts for itself. */
+  Database?: string
 }
 
 /**
@@ -195,8 +200,10 @@ export interface SeriesAnswer {
   /** `B` */
   series: string
   token: string
-  /** The name of the ledger that gives it. */
+  /** The public name of the ledger that gives it. */
   ledger: string
+  /** The database there, in lower case. */
+  database?: string
   /**
    * The series of a lost device, which a person has handed over: it goes on after these numbers.
    */
@@ -355,6 +362,8 @@ export interface ErrorAnswer {
   Error: string
   /** Status 409: the device holds numbers of another ledger than this one. Nothing was granted. */
   Ledger?: string
+  /** With it: its database, in lower case. */
+  Database?: string
   /** With it: its tag. */
   ServerTag?: string
   /** With it: this ledger follows that one, which granted nothing above this number. */

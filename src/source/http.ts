@@ -5,6 +5,7 @@
 import { brief, reasonOf } from '../core/brief.js'
 import { HiloError, toFailure } from '../core/errors.js'
 import { isRepeated } from '../core/failures.js'
+import { ledgerOf } from '../core/ledger-names.js'
 import { type ErrorAnswer, TOO_MANY } from '../core/wire.js'
 import type { OwnerConfig, SourceAnswer } from '../device/contract.js'
 import type { GrantedRange } from '../device/state.js'
@@ -157,9 +158,13 @@ export function refusal(
 }
 
 /** The ledger that refuses, where it says which one it is. */
-export const ledgerIn = ({ Ledger: name, ServerTag: tag, Above: above }: Said) =>
+export const ledgerIn = ({ Ledger: name, Database, ServerTag: tag, Above: above }: Said) =>
   typeof name === 'string' && {
-    ledger: { name, tag: String(tag), ...(typeof above === 'number' && { above }) },
+    ledger: {
+      name: ledgerOf(name, Database),
+      tag: String(tag),
+      ...(typeof above === 'number' && { above }),
+    },
   }
 
 /** The error page of a proxy or an ingress, say, or the sign-in page of a network. */

@@ -5,6 +5,7 @@
  */
 import { brief } from '../core/brief.js'
 import { HiloError } from '../core/errors.js'
+import { ledgerOf } from '../core/ledger-names.js'
 import { size } from '../core/range.js'
 import type {
   CheckInAnswer,
@@ -174,7 +175,7 @@ function toGrant(
   id: string | undefined,
   body: string,
 ): GrantedRange {
-  const { Prefix, Low, High, ServerTag, Token, Claim, Ledger: ledger } = answer
+  const { Prefix, Low, High, ServerTag, Token, Claim, Ledger, Database } = answer
   checkAsked(Claim, id, url, body)
   if (typeof Prefix !== 'string' || typeof Low !== 'number' || typeof High !== 'number')
     throw noHiloAnswer(url, 'it has no Prefix, Low or High', body)
@@ -196,7 +197,7 @@ function toGrant(
   }
   if (!isRange(range)) throw invalid(url, 'it holds no range', body)
   // guard: H34 a grant names its ledger, whatever the route was that it came by
-  return { range, ...(typeof ledger === 'string' && { ledger }) }
+  return { range, ...(typeof Ledger === 'string' && { ledger: ledgerOf(Ledger, Database) }) }
 }
 
 /** @throws HiloError `no-hilo-server`, `invalid-response` */

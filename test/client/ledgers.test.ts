@@ -46,7 +46,10 @@ async function opened() {
 /** More ids than the device has, so that it asks the server. */
 const askServer = (hilo: Hilo) => codeOf(hilo.nextIds('orders', 50))
 
-const names = async () => ({ before: await shop.ledger.readName(), after: await other.readName() })
+const names = async () => ({
+  before: `${await shop.ledger.readName()}/shop`,
+  after: `${await other.readName()}/shop`,
+})
 
 test('stops every page, which hear and show it, and grants nothing', async () => {
   const { hilo, heard } = await opened()
@@ -176,6 +179,20 @@ test('a device that starts hears of it by its check-in, before it leases anythin
   const next = shop.open(OPTIONS).hilo
   expect(await codeOf(next.nextId('orders'))).toBe('other-ledger')
   expect(shop.requests.at(-1)).toMatchObject({ action: 'checkin' })
+})
+
+test('so does another database of the same server, which counts for itself', async () => {
+  const { hilo, heard } = await opened()
+  const handle = createHiloHandler({ ledger: shop.ledger, log: shownLog, open: true })
+  shop.answer = (request) =>
+    handle(new Request(request.url.replace('/Shop/', '/Depot/'), request.clone()))
+  expect(await askServer(hilo)).toBe('other-ledger')
+  const name = await shop.ledger.readName()
+  expect(heard).toMatchObject([{ before: `${name}/shop`, after: `${name}/depot` }])
+  shop.answer = undefined
+  expect(await codeOf(hilo.nextId('orders'))).toBe('other-ledger')
+  await hilo.startOver()
+  expect(await hilo.nextId('orders')).toMatch(/^orders\//)
 })
 
 test('two servers of one ledger are one to a device', async () => {

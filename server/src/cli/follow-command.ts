@@ -3,7 +3,7 @@
  * numbers of the lost one drop them, and go on with this one (H34).
  */
 import type { Command } from 'commander'
-import { LEDGER_NAME } from '../ledger/name.js'
+import { LEDGER_NAME, within } from '../ledger/name.js'
 import { checked, databaseName } from '../ledger/option-checks.js'
 import { changingCommand, readNumber } from './flags.js'
 import { operate } from './ledger-commands.js'
@@ -22,13 +22,22 @@ export const followCommand = (): Command =>
     .action(async (database: string, { name, above }: Flags, command: Command) => {
       checked(databaseName, database, 'follow', () => 'database')
       if (!LEDGER_NAME.test(name))
-        throw new Error(`'${name}' is no name of a ledger: it has 16 letters and digits.`)
+        throw new Error(
+          `'${name}' is no name of a ledger: it has 16 letters and digits, and may end with a ` +
+            "database, as in a device's message: k3m9x2dq7rwt5hza/shop.",
+        )
       await operate(
         command,
         database,
         async (ledger) => {
-          if ((await ledger.readName()) === name)
-            throw new Error(`${name} is the name of this ledger. Nothing was changed.`)
+          const [lost, other] = within(name, database).split('/')
+          if ((await ledger.readName()) === lost)
+            throw new Error(
+              other === undefined
+                ? `${name} is the name of this ledger. Nothing was changed.`
+                : `${name} is another database of this ledger: something leads its devices to ` +
+                    `${database}. Lead them back. Nothing was changed.`,
+            )
           return {
             plan:
               `${database} goes on in the place of ${name}. Each of its collections goes on ` +

@@ -35,7 +35,7 @@ import { type FailureLog, UnknownToken } from './log.js'
 import { answer, answerNothing, Parameters, parseJson, readJson, readText } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { OtherLedgers } from './other-ledgers.js'
-import { claimRefused, pathOf, refusalBody, toRefusal } from './refusals.js'
+import { claimRefused, namedIn, pathOf, refusalBody, toRefusal } from './refusals.js'
 
 export function hiloRoutes(
   options: CheckedOptions,
@@ -92,7 +92,7 @@ export function hiloRoutes(
     const asked: ClaimRequest = { database, collection, id, by, count, lastMax, serverTag, at }
     const [outcome] = (await claim(caller, [asked])) as [ClaimOutcome]
     if ('refused' in outcome) throw claimRefused(outcome, asked)
-    return answer(claimAnswer(outcome.grant, prefix, id), outcome.isRepeat ? 200 : 201)
+    return answer(claimAnswer(outcome.grant, prefix, asked), outcome.isRepeat ? 200 : 201)
   })
   routes.post('/hilo/next', async (c) => {
     const at = Date.now()
@@ -106,7 +106,7 @@ export function hiloRoutes(
     const outcomes = await claim(caller, claims)
     const collections = outcomes.map((outcome, i) => {
       if ('grant' in outcome) {
-        const range = claimAnswer(outcome.grant, ranges[i]!.prefix, id)
+        const range = claimAnswer(outcome.grant, ranges[i]!.prefix, claims[i]!)
         if (outcome.results.length === 0) return range
         note(database, outcome.results)
         return { ...range, grants: outcome.results.map(resultAnswer) }
@@ -220,12 +220,11 @@ function resultAnswer(result: CheckInResult): CheckInAnswer['grants'][number] {
 
 /**
  * @param prefix the text before the number
- * @param claim the claim's id
  */
 const claimAnswer = (
   { low, high, count, serverTag, at, token, ledger }: Grant,
   prefix: string,
-  claim: string | undefined,
+  { database, id: claim }: Pick<ClaimRequest, 'database' | 'id'>,
 ): NextAnswer => ({
   Prefix: prefix,
   Low: low,
@@ -235,5 +234,8 @@ const claimAnswer = (
   LastRangeAt: formatServerTime(at),
   Token: token,
   // guard: H11 an answer names its claim
-  ...(claim !== undefined && { Claim: claim, ...(ledger !== undefined && { Ledger: ledger }) }),
+  ...(claim !== undefined && {
+    Claim: claim,
+    ...(ledger !== undefined && namedIn(ledger, database)),
+  }),
 })

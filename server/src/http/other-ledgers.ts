@@ -34,7 +34,8 @@ export function otherLedgers(log: Log): OtherLedgers {
       log.error(
         { database, held, ledger: own },
         'A DEVICE HOLDS NUMBERS OF ANOTHER LEDGER: IT IS GRANTED NOTHING. Do two servers with ' +
-          'ledgers of their own answer at one address? Then stop one. Was this ledger begun ' +
+          'ledgers of their own answer at one address? Then stop one. Does a proxy lead one ' +
+          'database to another? Then mend it. Was this ledger begun ' +
           'anew? Then run: npx offline-hilo-server follow <database> --name <held> --above ' +
           '<number>.',
       )

@@ -14,6 +14,7 @@ import {
   LedgerUnavailable,
   OtherIds,
 } from '../ledger/ledger-errors.js'
+import { within } from '../ledger/name.js'
 import type { FailureLog } from './log.js'
 
 export const RETRY_SECONDS = 1
@@ -182,17 +183,27 @@ export const unlisted = (database: string) =>
     PERSON_RETRY_SECONDS,
   )
 
+/** The fields by which an answer names a ledger, as a device is to know it. */
+export const namedIn = (name: string, database: string) => ({
+  Ledger: within(name, database),
+  Database: database.toLowerCase(),
+})
+
 /** The device holds numbers of another ledger, and stops when it reads this. */
-const ofAnotherLedger = ({ held, name, serverTag, above }: OtherLedger): Refusal =>
+const ofAnotherLedger = ({ held, name, database, serverTag, above }: OtherLedger): Refusal =>
   new Refusal(
     'other-ledger',
     409,
     'System.InvalidOperationException',
-    `The device holds numbers of ledger ${held}, and this is ledger ${name}` +
+    `The device holds numbers of ledger ${held}, and this is ${database} of ledger ${name}` +
       (above === undefined ? '' : `, which follows it above ${above}`) +
       '. Nothing was granted.',
     {},
-    { Ledger: name, ServerTag: serverTag, ...(above !== undefined && { Above: above }) },
+    {
+      ...namedIn(name, database),
+      ServerTag: serverTag,
+      ...(above !== undefined && { Above: above }),
+    },
   )
 
 /**

@@ -164,6 +164,7 @@ export function seriesRoutes(
         series,
         token,
         ledger: outcome.ledger,
+        database: database.toLowerCase(),
         ...(after && { after }),
         ...(mark && { mark }),
         ...(ranges && { ranges }),

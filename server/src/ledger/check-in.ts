@@ -32,7 +32,8 @@ export const checkingIn = ({ context, store, share }: SharingCore): Pick<Claims,
       step(rows) {
         const name = ownName(store.name, context.bound)
         const { follows } = databaseIn(rows, request.database)
-        const other = otherLedger(unread.ledgers, unread.serverTag ?? '', name, follows)
+        const { ledgers, serverTag = '' } = unread
+        const other = otherLedger(ledgers, serverTag, name, request.database, follows)
         // guard: H34 a device of another ledger keeps its tokens
         if (other) throw new HeldOfAnother(unread.database, other)
         return checkIn(rows, request, context)

@@ -179,6 +179,7 @@ const otherOf = (
     claim.ledgers,
     claim.serverTag,
     nameOf(claim),
+    claim.database,
     databaseIn(rows, claim.database).follows,
   )
 

@@ -70,6 +70,8 @@ export interface OtherLedger {
   held: string
   /** The name of this one. */
   name: string
+  /** The database of it that was asked, which may be another one than the device's. */
+  database: string
   /** The server tag under which both grant. */
   serverTag: string
   /**

@@ -34,6 +34,7 @@ import type {
   RaisedFloors,
 } from './ledger.js'
 import { CounterUnusable } from './ledger-errors.js'
+import { within } from './name.js'
 import { MAX_NUMBER, move } from './number-line.js'
 import { grantedBefore } from './overlap.js'
 import { type LoadedCollection, type Rows, type StepResult, UNLIMITED } from './row-store.js'
@@ -74,7 +75,8 @@ export function marks({ store, context, change, alarm, names }: LedgerCore): Mar
 
     raiseFloors: ({ database, by }) => raiseAll({ database, by }),
 
-    follow: ({ database, name, above }) => raiseAll({ database, by: above }, name),
+    follow: ({ database, name, above }) =>
+      raiseAll({ database, by: above }, within(name, database)),
 
     async restored({ dropped } = {}) {
       const databases = [...(await store.readDatabases()).values()]

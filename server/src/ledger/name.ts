@@ -13,7 +13,17 @@ const LETTERS = 'abcdefghjkmnpqrstuvwxyz023456789'
 export const newLedgerName = (): string =>
   Array.from(randomBytes(16), (byte) => LETTERS[byte % LETTERS.length]).join('')
 
-export const LEDGER_NAME = /^[a-z\d]{16}$/
+/** Also with a database, as a device knows it. */
+export const LEDGER_NAME = /^[a-z\d]{16}(\/[\p{L}\p{N}._-]{1,128})?$/u
+
+/**
+ * A device knows a ledger together with the database that counts, as `k3m9…/shop`. Within that
+ * database the name says enough.
+ */
+export const within = (name: string, database: string): string => {
+  const end = `/${database.toLowerCase()}`
+  return name.endsWith(end) ? name.slice(0, -end.length) : name
+}
 
 /** A ledger's name. Undefined: it is a region's, whose numbers all come from its root. */
 export const ownName = (name: string, bound: BoundCollections): string | undefined =>
@@ -33,16 +43,20 @@ export const namesOf =
 /**
  * @param ledgers the names that a device shows
  * @param name of this ledger. Undefined: it has none
+ * @param database that is asked, which may be another one than the device's
  * @param follows which ledgers this one follows, and above which numbers
  */
-export const otherLedger = (
+export function otherLedger(
   ledgers: LedgerNames | undefined,
   serverTag: string,
   name: string | undefined,
+  database: string,
   follows: Readonly<Record<string, number>>,
-): OtherLedger | undefined => {
+): OtherLedger | undefined {
   const held = ledgers?.[serverTag]
-  return held === undefined || name === undefined || held === name
-    ? undefined
-    : { held, name, serverTag, above: Object.hasOwn(follows, held) ? follows[held] : undefined }
+  if (held === undefined || name === undefined) return undefined
+  const [lost, own] = [within(held, database), within(name, database)]
+  if (lost === own) return undefined
+  const above = Object.hasOwn(follows, lost) ? follows[lost] : undefined
+  return { held, name: own, database, serverTag, above }
 }

@@ -58,6 +58,7 @@ export const otherOf = (
     ledger === undefined ? undefined : { [serverTag]: ledger },
     serverTag,
     name,
+    database,
     databaseIn(rows, database).follows,
   )
 

@@ -5,6 +5,7 @@
  * follows the first one, above all letters of this device. Pure.
  */
 import type { HeardLedger } from '../../core/errors.js'
+import { isNamed } from '../../core/ledger-names.js'
 import { toPlace } from '../../core/series-letters.js'
 import type { NumberRow } from '../../device/series-store.js'
 import { ended } from './answers.js'
@@ -30,7 +31,7 @@ export function hear(
   const { ledger: before, former = [] } = state
   // A refusal names the ledger that answers now. Other answers may come late.
   const isLate = follows === undefined ? former.includes(name!) : follows !== before
-  if (!name || before === undefined || name === before || isLate) return { state, rows: [] }
+  if (!name || before === undefined || isNamed(before, name) || isLate) return { state, rows: [] }
   const two = { before, after: name, since }
   const why = `another ledger answers: ${name}`
   const { state: over, rows } = ended(state, unheard, { kind: 'other-ledger', ...two }, why)

@@ -5,6 +5,7 @@
 import { brief } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import { plainHeaders } from '../../core/headers.js'
+import { isNamed, ledgerOf } from '../../core/ledger-names.js'
 import type { SeriesMark } from '../../core/series-marks.js'
 import type {
   SeriesAnswer,
@@ -42,15 +43,16 @@ export function seriesServer(
     async begin(body) {
       const said = await request('POST', address, body, NO_SERIES)
       const answer = readAnswer<SeriesAnswer>(said, url, 'series')
-      const { series, token, ledger, after, mark, ranges } = answer
+      const { series, token, ledger: name, database, after, mark, ranges } = answer
       checkAsked(answer.claim, body.claim, url, said)
       const isSound =
         isSeriesName(series) &&
         typeof token === 'string' &&
-        typeof ledger === 'string' &&
+        typeof name === 'string' &&
         (after === undefined || isMark(Object(after))) &&
         areRanges(ranges)
       if (!isSound) throw invalid(url, answer)
+      const ledger = ledgerOf(name, database)
       return { series, token, ledger, ...present({ after, mark, ranges }) } as SeriesAnswer
     },
     async checkIn(body) {
@@ -66,7 +68,7 @@ export function seriesServer(
           (handedOver === undefined ||
             (Number.isSafeInteger(handedOver?.last) && Number.isSafeInteger(handedOver?.heard))))
       // guard: H34 an answer of another ledger, or of none, changes nothing of a series
-      if (!isSound || answer.ledger !== body.ledger) throw invalid(url, answer)
+      if (!isSound || !isNamed(body.ledger, answer.ledger)) throw invalid(url, answer)
       return answer as SeriesCheckInAnswer
     },
   }

@@ -36,7 +36,7 @@ export interface SeriesState {
 
 /** Two ledgers that have answered. */
 export interface SeriesLedgers {
-  /** The public name of the ledger that gave the series. */
+  /** What gave the series: a ledger by its public name, and the database. */
   before: string
   /** Of the other one. */
   after: string

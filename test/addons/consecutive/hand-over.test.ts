@@ -458,7 +458,8 @@ test('a device does not go on with a series that it had', async () => {
   const closing = { collection: 'receipts', by: 'anna', reason: 'lost', at: 0 }
   await shop.ledger.closeSeries({ database: 'default', letter: 'A', ...closing })
   await expect(idsOf(till.receipts, 'b')).resolves.toEqual(['B-000001'])
-  const again = { series: 'A', token: 'a', ledger: await shop.ledger.readName() }
+  const ledger = await shop.ledger.readName()
+  const again = { series: 'A', token: 'a', ledger, database: 'default' }
   shop.answer = (request) => (request.url.endsWith('/series') ? Response.json(again) : undefined)
   await shop.ledger.closeSeries({ database: 'default', letter: 'B', ...closing })
   await expect(till.receipts.next({ key: 'c' })).rejects.toMatchObject({

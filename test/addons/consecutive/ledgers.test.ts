@@ -36,8 +36,8 @@ function answerAsOther(): void {
 }
 
 const names = async () => ({
-  before: (await shop.ledger.readName())!,
-  after: (await other.readName())!,
+  before: `${await shop.ledger.readName()}/shop`,
+  after: `${await other.readName()}/shop`,
 })
 
 function heardBy({ hilo }: Till): HiloEvents['ledger'][] {
@@ -92,6 +92,16 @@ inEachStore(() => {
     expectWhole(reports)
     expect(await other.series('Shop')).toEqual([])
     expect(await currentOf(till.receipts)).toBeUndefined()
+  })
+
+  test('ends it, too, as another database of the same server', async () => {
+    const till = openTill(shop, { ...OPTIONS, name: newName() })
+    await idsOf(till.receipts, 'a')
+    const handle = createHiloHandler({ ledger: shop.ledger, log: shownLog, open: true })
+    shop.answer = (request) =>
+      handle(new Request(request.url.replace('/Shop/', '/Depot/'), request.clone()))
+    expect(await codeOf(till.receipts.next({ key: 'b' }))).toBe('other-ledger')
+    expect((await shop.ledger.series('Depot')).length).toBe(0)
   })
 
   test('ends it for good: in the next page, and when the first one is back', async () => {

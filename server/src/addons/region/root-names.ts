@@ -19,7 +19,7 @@ import type {
   OtherLedger,
 } from '../../ledger/ledger.js'
 import { CounterUnusable, HeldOfAnother } from '../../ledger/ledger-errors.js'
-import { otherLedger } from '../../ledger/name.js'
+import { otherLedger, within } from '../../ledger/name.js'
 
 interface Known {
   database: string
@@ -122,9 +122,10 @@ export function rootNames(
     ledgers: LedgerNames | undefined,
   ): Promise<OtherLedger | undefined> {
     for (const [tag, name] of Object.entries(names)) {
-      const other = otherLedger(ledgers, tag, name, {})
+      const other = otherLedger(ledgers, tag, name, database, {})
       if (!other) continue
-      if (!former.includes(other.held)) return other
+      const lost = within(other.held, database)
+      if (!former.some((name) => within(name, database) === lost)) return other
       // The root follows that one, and says above which number.
       const heard = (await askRoot!(database, { [tag]: other.held }))?.ledger
       return heard?.name === name ? { ...other, above: heard.above } : other
@@ -158,8 +159,8 @@ export function rootNames(
   function named(claim: ClaimRequest, outcome: ClaimOutcome): ClaimOutcome {
     if ('refused' in outcome) return outcome
     const { grant } = outcome
-    const ledger = known.get(keyText(normalized(claim)))?.names[grant.serverTag]
-    return { ...outcome, grant: { ...grant, ledger } }
+    const name = known.get(keyText(normalized(claim)))?.names[grant.serverTag]
+    return { ...outcome, grant: { ...grant, ledger: name && within(name, claim.database) } }
   }
 
   /** @throws HeldOfAnother */
@@ -170,7 +171,10 @@ export function rootNames(
       throw new HeldOfAnother(database, other)
   }
 
-  const names = (): string[] => [...known.values()].flatMap((each) => Object.values(each.names))
+  const names = (): string[] =>
+    [...known.values()].flatMap(({ names, database }) =>
+      Object.values(names).map((name) => within(name, database)),
+    )
 
   return { learn, heard, under, refuseOthers, names }
 }
