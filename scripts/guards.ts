@@ -732,6 +732,11 @@ export const GUARDS: Guard[] = [
     'client/late-storage',
   ),
 
+  guard(
+    "H18 who waits behind a change of an app's store that hangs fails with it",
+    'store/own-store',
+  ),
+  guard("H18 a change of an app's store that comes too late is not made", 'store/own-store'),
   guard("H36 the largest reserve that was declared is the device's", 'device/reserve'),
   guard('H36 a page that closes gives back nothing that the device keeps', 'worker/owner'),
 

@@ -221,7 +221,7 @@ export class Database<Schema extends DBSchema> {
     const advice = isForeign
       ? `'${name}' is a database of the app itself: pass another \`name\`.`
       : isForbidden(cause)
-        ? 'The browser forbids it: allow this site cookies and site data.'
+        ? 'Allow this site cookies and site data.'
         : "Try again; if it persists, close this site's other tabs or free some disk space."
     return new HiloError('storage-failed', `IndexedDB failed: ${what}. ${meaning} ${advice}`, {
       cause,
@@ -238,12 +238,10 @@ export const isForbidden = (error: unknown): boolean =>
  * Rejects where storing is forbidden. In Chromium a bucket does not say so: its databases never
  * open.
  */
-function forbidden(): Promise<never> {
-  const { navigator } = globalThis as Partial<typeof globalThis>
-  return new Promise((_, reject) => {
-    navigator?.locks?.query?.().catch((error) => isForbidden(error) && reject(error))
+const forbidden = (): Promise<never> =>
+  new Promise((_, reject) => {
+    globalThis.navigator?.locks?.query?.().catch((error) => isForbidden(error) && reject(error))
   })
-}
 
 /** @returns undefined once all is stored. The `done` of idb rejects before the reason is known */
 function endOf(

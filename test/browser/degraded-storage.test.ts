@@ -46,7 +46,7 @@ describe.each(testedEngines().filter(({ name }) => name !== 'webkit'))(
       if (name === 'firefox') expect(await page.evaluate(openChannel)).toBe('SecurityError')
       const made = await page.evaluate(nextIds, 5)
       expect((await page.evaluate(status)).storage).toBe('memory')
-      expect(await page.evaluate(makeReceipt)).toContain('allow this site cookies')
+      expect(await page.evaluate(makeReceipt)).toContain('Allow this site cookies')
       await page.evaluate(() => window.hilo.release())
       expect(await site.server.outstanding('orders')).toBe(5)
       made.push(...(await page.evaluate(nextIds, 5)))
