@@ -744,7 +744,13 @@ export const GUARDS: Guard[] = [
     'client/late-storage',
   ),
 
+  guard(
+    "H18 who waits behind a change of an app's store that hangs fails with it",
+    'store/own-store',
+  ),
+  guard("H18 a change of an app's store that comes too late is not made", 'store/own-store'),
   guard("H36 the largest reserve that was declared is the device's", 'device/reserve'),
+  guard('H36 a page that closes gives back nothing that the device keeps', 'worker/owner'),
 
   guard('H21 a claim repeated gets the same grant', 'server/sqlite-ledger'),
   guard('H21 a file that the next start will not find takes no commit', 'server/sqlite-ledger'),
@@ -1261,7 +1267,11 @@ export const GUARDS: Guard[] = [
     'throw error',
   ),
   guard('H25 what was released is claimed again only for who asks', 'worker/claims'),
-  guard('H25 all tabs know that everything was released', 'client/release'),
+  guard(
+    'H25 all tabs know that everything was released',
+    'client/release',
+    'return [state, false]',
+  ),
   guard('H25 a release sends nothing for a collection without numbers', 'client/release', ''),
   guard(
     'H25 a page that asks for no number makes no claim',

@@ -268,7 +268,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * The numbers of a collection on this device, one by one. One read of its storage: it changes
    * nothing and holds nobody up. Numbers that another page has issued show after that page's next
    * exchange with the device.
-   * @throws HiloError `invalid-collection`, `storage-failed`, `outdated`, `closed`
+   * @throws HiloError `invalid-collection`, `storage-failed`, `outdated`, `closed`, and
+   * `server-unreachable` when a part of the package cannot be loaded
    */
   async inspect(
     collection: CollectionRef<Name>,
@@ -276,7 +277,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   ): Promise<Inspection> {
     const { link, page } = this.#instance
     const { pageLeases } = this.#allocatorOf(collection, options)
-    const { inspect } = await import('./observer.js')
+    const { inspect } = await import('./observer.js').catch(notLoaded)
     return inspect(link, page, pageLeases, fromFailure)
   }
 
@@ -489,7 +490,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
       for (const { stock } of this.#instance.allocators) stock.watchSurplus()
       return calls
     } catch (cause) {
-      throw new HiloError('server-unreachable', NOT_LOADED, { cause })
+      return notLoaded(cause)
     } finally {
       ignoreClose()
       signal.throwIfAborted()
@@ -515,6 +516,11 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
 const NOT_LOADED =
   'A part of offline-hilo could not be loaded: there is no network, or the app has a newer ' +
   'build. Reload when there is a network.'
+
+/** @throws HiloError `server-unreachable` */
+function notLoaded(cause: unknown): never {
+  throw new HiloError('server-unreachable', NOT_LOADED, { cause })
+}
 
 const NOTHING: CallLimits = {}
 const takeId = (allocator: Allocator): string => allocator.nextIdSync()

@@ -235,7 +235,7 @@ export class Instance {
   async #release(allocators: readonly Allocator[]): Promise<void> {
     const targets = allocators.map(({ pageLeases: { target } }) => target)
     const { page, newExchange } = this.context
-    await this.link.call('release', [targets, { page, id: newExchange() }])
+    await this.link.call('release', [targets, { page, id: newExchange() }, true])
   }
 
   /** All is parked: no call stores or sends anything any more. */

@@ -181,11 +181,13 @@ export interface Owner {
   /**
    * Sends every free number of these collections back to the server. When it cannot be reached, all
    * stay. `request.id` names this call, for `cancel`.
+   * @param isClosing the page closes: what the device keeps stays
    * @returns one answer for each, in their order
    */
   release(
     targets: readonly Target[],
     request: Pick<Exchange, 'page' | 'id'>,
+    isClosing?: boolean,
   ): Promise<Answer<object>[]>
   /** Drops the grants of the first of two ledgers, and goes on with the second (H34). */
   startOver(target: Target): Promise<Answer<object>>

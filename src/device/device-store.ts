@@ -8,7 +8,8 @@
  *   promise (H2).
  * - When it rejects, nothing was applied; only after `storage-failed` for a passed deadline is
  *   the outcome unknown. Callers treat unknown as a gap.
- * - Each promise settles, also when the storage hangs: `release()` and `close()` wait for it.
+ * - Each promise settles, also when the storage hangs: `release()` and `close()` wait for it,
+ *   for ten seconds each.
  * - `change` is called once, synchronously, and may throw: then nothing is applied and `update`
  *   rejects with its error.
  * - `read` returns the state that the next `update` of that key would get. It changes nothing, not

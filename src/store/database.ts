@@ -60,6 +60,8 @@ export class Database<Schema extends DBSchema> {
   /** @throws HiloError `storage-failed` or `outdated` */
   async open(): Promise<void> {
     await this.#connect()
+    // It may have been closed meanwhile.
+    if (this.#end) throw this.#end
   }
 
   /** For good: a call that comes later does not open it again. */
@@ -170,7 +172,7 @@ export class Database<Schema extends DBSchema> {
     })
     try {
       // guard: H14 an open that never ends is given up
-      return await this.#within(trying, 'it did not open')
+      return await this.#within(Promise.race([trying, forbidden()]), 'it did not open')
     } catch (error) {
       this.#db = undefined
       // It may succeed later, when nobody would close it.
@@ -218,13 +220,28 @@ export class Database<Schema extends DBSchema> {
     const isForeign = (cause as Error | undefined)?.name === 'NotFoundError'
     const advice = isForeign
       ? `'${name}' is a database of the app itself: pass another \`name\`.`
-      : "Try again; if it persists, close this site's other tabs or free some disk space."
+      : isForbidden(cause)
+        ? 'Allow this site cookies and site data.'
+        : "Try again; if it persists, close this site's other tabs or free some disk space."
     return new HiloError('storage-failed', `IndexedDB failed: ${what}. ${meaning} ${advice}`, {
       cause,
       ...(retryAfter && { retryAfter }),
     })
   }
 }
+
+/** Has the user, or a frame's sandbox, forbidden this site to store anything? */
+export const isForbidden = (error: unknown): boolean =>
+  (error as Error | undefined)?.name === 'SecurityError'
+
+/**
+ * Rejects where storing is forbidden. In Chromium a bucket does not say so: its databases never
+ * open.
+ */
+const forbidden = (): Promise<never> =>
+  new Promise((_, reject) => {
+    globalThis.navigator?.locks?.query?.().catch((error) => isForbidden(error) && reject(error))
+  })
 
 /** @returns undefined once all is stored. The `done` of idb rejects before the reason is known */
 function endOf(

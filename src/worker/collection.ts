@@ -222,12 +222,18 @@ export function newCollection(
       }),
 
     /** Once it has resolved, nothing is claimed any more. */
-    beginRelease: (): Promise<Answer<object>> =>
+    beginRelease: (isClosing?: boolean): Promise<Answer<object>> =>
       answer(async () => {
         if (!owner.isOnline()) return { failure: SWITCHED_OFF }
-        await untilOpen()
-        // guard: H25 all tabs know that everything was released
-        await record.update((state) => [{ ...state, isReleased: true }, undefined])
+        if (isClosing) owner.world.stayInMemory?.()
+        else await untilOpen()
+        const isKept = await record.update((state, { keep }) => {
+          // guard: H36 a page that closes gives back nothing that the device keeps
+          if (isClosing && keep > 0) return [state, true]
+          // guard: H25 all tabs know that everything was released
+          return [{ ...state, isReleased: true }, false]
+        })
+        if (isKept) return { failure: CANCELLED }
         await claims.finish()
         return {}
       }),

@@ -176,9 +176,9 @@ export function createOwner(world: World): Owner {
         )
         return Promise.all(reserved)
       }),
-    release: (targets, request) =>
+    release: (targets, request, isClosing) =>
       cancellable(request.id, () =>
-        release(targets.map(collection), request, () => isCancelled(request.id)),
+        release(targets.map(collection), request, () => isCancelled(request.id), isClosing),
       ),
     startOver: (target) => collection(target).startOver(),
     cancel(call) {

@@ -27,8 +27,9 @@ export async function release(
   collections: readonly OwnedCollection[],
   request: Request,
   isCancelled: () => boolean,
+  isClosing?: boolean,
 ): Promise<Answer<object>[]> {
-  const begun = await Promise.all(collections.map((each) => each.beginRelease()))
+  const begun = await Promise.all(collections.map((each) => each.beginRelease(isClosing)))
   const ready = collections.filter((_, i) => !('failure' in begun[i]!))
   const failures = new Map<CollectionRecord, Failure>()
   const databases = [...new Set(ready.map(({ checkIns }) => checkIns))]

@@ -8,6 +8,7 @@ import type { OwnerConfig, StorageKind } from '../device/contract.js'
 import type { GetHeaders } from '../source/http.js'
 import { ravenSource } from '../source/raven-source.js'
 import type { Source } from '../source/source.js'
+import { isForbidden } from '../store/database.js'
 import { IndexedDbStore } from '../store/indexeddb.js'
 import { LateStore } from '../store/late.js'
 import { MemoryStore } from '../store/memory.js'
@@ -26,6 +27,8 @@ export interface World {
    * @throws HiloError `storage-failed`
    */
   untilOpen(): Promise<void>
+  /** A storage that has not opened yet is not opened any more. */
+  stayInMemory?(): void
   storageKind(): Promise<StorageKind>
   /** Is the open storage in this package's bucket? */
   isInBucket?(): boolean
@@ -68,13 +71,15 @@ export function browserWorld(own?: DeviceStore): World {
       } catch (error) {
         const { code, cause } = error as HiloError
         if (code === 'outdated') throw error
-        // The user has forbidden it to this site.
-        if ((cause as Error | undefined)?.name === 'SecurityError') return new MemoryStore()
+        if (isForbidden(cause)) return new MemoryStore()
         late = new LateStore(db, { after: this.after, date: this.date, onOpen })
         return late
       }
     },
     untilOpen: async () => late?.open(),
+    stayInMemory() {
+      if (!late?.isDurable) late?.close()
+    },
     storageKind: async () => {
       const home = db?.bucket ?? globalThis.navigator?.storage
       return own || (await home?.persisted?.()) ? 'persistent' : 'best-effort'

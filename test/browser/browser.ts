@@ -2,7 +2,7 @@
  * A real browser on a profile of its own, with the same methods for each engine. A page is closed
  * when the test that opened it ends, and a browser when its process of tests ends.
  */
-import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, lstatSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -109,12 +109,22 @@ export async function openPrerenderingPage(url: string): Promise<void> {
   })
 }
 
-/** To be called inside a test: a Firefox whose user blocks all cookies and site data. */
-export async function openFirefoxWithoutCookies(): Promise<Pick<LaunchedBrowser, 'newPage'>> {
-  const profile = newProfile('firefox')
-  const launchBlocking = (profile: string) =>
-    launchFirefox(profile, { 'network.cookie.cookieBehavior': 2 })
-  const browser = await startBrowser(launchBlocking, profile)
+const BLOCKING = {
+  chromium(profile: string) {
+    mkdirSync(join(profile, 'Default'))
+    const settings = { profile: { default_content_setting_values: { cookies: 2 } } }
+    writeFileSync(join(profile, 'Default/Preferences'), JSON.stringify(settings))
+    return launchChromium(profile)
+  },
+  firefox: (profile: string) => launchFirefox(profile, { 'network.cookie.cookieBehavior': 2 }),
+}
+
+/** To be called inside a test: a browser whose user blocks all cookies and site data. */
+export async function openWithoutCookies(
+  name: keyof typeof BLOCKING,
+): Promise<Pick<LaunchedBrowser, 'newPage'>> {
+  const profile = newProfile(name)
+  const browser = await startBrowser(BLOCKING[name], profile)
   onTestFinished(async () => {
     await browser.kill()
     removeFolder(profile)

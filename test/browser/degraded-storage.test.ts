@@ -3,7 +3,7 @@
  * and no id comes twice.
  */
 import { describe, expect, test } from 'vitest'
-import { leave, openBrowser, openFirefoxWithoutCookies } from './browser.js'
+import { leave, openBrowser, openWithoutCookies } from './browser.js'
 import { testedEngines } from './engines.js'
 import { expectDistinct, nextIds, readyToGiveBack, status } from './ids.js'
 import { openSite } from './site.js'
@@ -20,22 +20,42 @@ function withoutIndexedDb(): void {
 const idsOrCode = (count: number) =>
   window.hilo.nextIds('orders', count).catch((error: { code: string }) => error.code)
 
-test.each(testedEngines().filter(({ name }) => name === 'firefox'))(
-  'in $title with cookies blocked, ids live in memory, and no BroadcastChannel is needed',
-  async () => {
-    const site = await openSite()
-    const page = await (await openFirefoxWithoutCookies()).newPage()
-    await page.goto(site.url())
-    const thrown = await page.evaluate(() => {
-      try {
-        return String(new BroadcastChannel('any'))
-      } catch (error) {
-        return (error as Error).name
-      }
+const makeReceipt = () =>
+  window
+    .consecutive(window.hilo, 'receipts')
+    .next({ key: 'first' })
+    .catch((error: Error) => error.message)
+
+/** Runs in a page. The name of the error, if it throws. */
+function openChannel(): string {
+  try {
+    return String(new BroadcastChannel('any'))
+  } catch (error) {
+    return (error as Error).name
+  }
+}
+
+describe.each(testedEngines().filter(({ name }) => name !== 'webkit'))(
+  'in $title with cookies blocked',
+  ({ name }) => {
+    test('ids live in memory, each page gives back what it has not used', async () => {
+      const site = await openSite()
+      const browser = await openWithoutCookies(name as 'chromium' | 'firefox')
+      const [page, other] = [await browser.newPage(), await browser.newPage()]
+      await page.goto(site.url())
+      if (name === 'firefox') expect(await page.evaluate(openChannel)).toBe('SecurityError')
+      const made = await page.evaluate(nextIds, 5)
+      expect((await page.evaluate(status)).storage).toBe('memory')
+      expect(await page.evaluate(makeReceipt)).toContain('Allow this site cookies')
+      await page.evaluate(() => window.hilo.release())
+      expect(await site.server.outstanding('orders')).toBe(5)
+      made.push(...(await page.evaluate(nextIds, 5)))
+      await other.goto(site.url())
+      made.push(...(await other.evaluate(nextIds, 5)))
+      for (const each of [page, other]) await each.evaluate(() => window.hilo.close())
+      expect(await site.server.outstanding('orders')).toBe(15)
+      expectDistinct(made)
     })
-    expect(thrown).toBe('SecurityError')
-    expectDistinct(await page.evaluate(nextIds, 5))
-    expect((await page.evaluate(status)).storage).toBe('memory')
   },
 )
 

@@ -171,6 +171,7 @@ test('the number line is read and zoomed by keys, buttons and wheel', async () =
 
 test('a developer tops up, reserves, goes offline, sees an error, gives all back', async () => {
   const { site, page } = await open()
+  expect((await texts(page, '.problem')).join()).not.toContain('undefined')
   const left = async () =>
     Number(/^([\d,]+)/.exec((await texts(page, '.meter span'))[0]!)![1]!.replace(',', ''))
   await page.evaluate(() => {

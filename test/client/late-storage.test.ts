@@ -8,6 +8,8 @@ import { newShop, type Shop } from '../support/shop.js'
 let shop: Shop
 /** IndexedDB opens again. */
 let works: () => void
+/** The database of the device. */
+let storedIn: string
 
 beforeEach(async () => {
   shop = await newShop()
@@ -20,6 +22,7 @@ afterEach(async () => {
 /** A device that has 200 ids, and a page that finds no storage there. */
 async function startLate() {
   const name = newName()
+  storedIn = name
   const before = shop.open({ name })
   await before.hilo.reserve('orders', 200)
   await before.hilo.close()
@@ -85,4 +88,21 @@ test('reserves nothing in memory: what is reserved is stored', async () => {
   await hilo.reserve('orders', 300)
   expect(hilo.status('orders')).toMatchObject({ reserve: 300, state: 'ready' })
   expect(hilo.status().storage).toBe('best-effort')
+})
+
+test.each([
+  ['that does not open', () => {}],
+  ['that would open from now on', () => works()],
+])('close() with a storage %s keeps all that is stored, and loses no number', async (_, open) => {
+  const { hilo } = await startLate()
+  const made = await hilo.nextIds('orders', 5)
+  open()
+  await hilo.close()
+  works()
+  const { outstanding } = (await shop.ledger.status())[0]!
+  const { hilo: next } = shop.open({ name: storedIn })
+  await next.nextId('orders')
+  expect(next.status('orders').reserve).toBe(200)
+  const { available } = next.status('orders')
+  expect(outstanding - made.length - available - 1).toBe(0)
 })

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Activity } from '../../src/client/observer.js'
 import { eventually } from '../support/eventually.js'
-import { newShop, quiet, type Shop } from '../support/shop.js'
+import { codeOf, newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
 
@@ -142,7 +142,7 @@ describe('watch', () => {
     )
   })
 
-  test('whose file cannot be loaded says so in the console, and ids go on', async () => {
+  test('whose file cannot be loaded says so, as does inspect(), and ids go on', async () => {
     vi.doMock('../../src/client/observer.js', () => {
       throw new TypeError('Failed to fetch')
     })
@@ -154,6 +154,7 @@ describe('watch', () => {
       await hilo.nextIds('orders', 3)
       await eventually(() => expect(warn).toHaveBeenCalled())
       expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('could not be loaded'))
+      expect(await codeOf(hilo.inspect('orders'))).toBe('server-unreachable')
     } finally {
       warn.mockRestore()
       vi.doUnmock('../../src/client/observer.js')

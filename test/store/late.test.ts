@@ -73,6 +73,17 @@ test('it is tried after a second, then more rarely, and one try waits at a time'
   expect(timers).toHaveLength(1)
 })
 
+test('closed while it opens, it stays in memory', async () => {
+  const { store, add, works, opened } = await openLate()
+  await add(range(301, 310))
+  works()
+  const opening = store.open()
+  store.close()
+  await expect(opening).rejects.toMatchObject({ code: 'closed' })
+  expect(await add()).toEqual([range(301, 310)])
+  expect([store.isDurable, opened()]).toEqual([false, 0])
+})
+
 test('nobody is told that nothing is stored while that is not known', async () => {
   const { store } = await openLate()
   await expect(store.keys()).rejects.toMatchObject({ code: 'storage-failed' })

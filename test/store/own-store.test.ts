@@ -1,11 +1,12 @@
 /** A store of the app's own that is wrong: an error says so, and no number is burned. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type DeviceState, emptyState } from '../../src/device/state.js'
 import { createHilo } from '../../src/index.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import { ownStore } from '../../src/store/own-store.js'
 import type { Change, DeviceStore } from '../../src/store/store.js'
 import { errorOf, newShop, type Shop } from '../support/shop.js'
+import { KEY } from './contract.js'
 
 let shop: Shop
 beforeEach(async () => {
@@ -134,4 +135,53 @@ test('a store without one of its methods is refused at once', () => {
     expect(() => open(storeWith(() => ({ [name]: undefined })))).toThrow(
       /`options.store` has to be/,
     )
+})
+
+describe('a store that hangs', () => {
+  const TIMERS = { toFake: ['setTimeout', 'clearTimeout', 'performance'] } as const
+  beforeEach(() => void vi.useFakeTimers({ toFake: [...TIMERS.toFake] }))
+  afterEach(() => void vi.useRealTimers())
+  const forEver = () => new Promise<never>(() => {})
+
+  test.each(['update', 'read', 'keys', 'close'])(
+    'in `%s` is named, and close() ends',
+    async (method) => {
+      const hilo = open(storeWith(() => ({ [method]: forEver })))
+      const failed = hilo.nextId('orders', { timeout: 60_000 }).catch(({ message }) => message)
+      await vi.advanceTimersByTimeAsync(30_000)
+      if (['update', 'read'].includes(method))
+        expect(await failed).toContain(`\`${method}\` has not settled within 10000 ms`)
+      const closed = hilo.close()
+      await vi.advanceTimersByTimeAsync(60_000)
+      await closed
+    },
+  )
+
+  test('fails those that wait behind it, and makes no change that comes too late', async () => {
+    let goOn = () => {}
+    const store = ownStore(
+      storeWith((sound) => ({
+        update: async (...args: Parameters<typeof sound.update>) => {
+          await new Promise<void>((resolve) => (goOn = resolve))
+          return sound.update(...args)
+        },
+      })),
+    )
+    let changes = 0
+    const update = () =>
+      store
+        .update(KEY, () => ({ state: emptyState(), result: ++changes }))
+        .catch(({ code }) => code)
+    const codes: unknown[] = []
+    for (const failed of [update(), update()]) failed.then((code) => codes.push(code))
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(codes).toEqual(['storage-failed', 'storage-failed'])
+    goOn()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(changes).toBe(0)
+    const next = update()
+    await vi.advanceTimersByTimeAsync(0)
+    goOn()
+    expect(await next).toBe(1)
+  })
 })

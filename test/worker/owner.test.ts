@@ -310,6 +310,16 @@ describe('release', () => {
     expect(world.source.returns).toHaveLength(250)
   })
 
+  test('of a page that closes keeps what the device keeps, whatever its page knew', async () => {
+    const world = await holding(new FakeSource(), range(1, 10), range(20, 30))
+    const { owner } = ownerIn(world)
+    const before = await world.stored()
+    const [answer] = await owner.release([{ ...target, reserve: 5 }], RELEASE, true)
+    expect(failureOf(answer!)).toMatchObject({ code: 'aborted' })
+    expect(world.source.returns).toEqual([])
+    expect(await world.stored()).toEqual(before)
+  })
+
   test('of several collections keeps those behind a request without an answer', async () => {
     const { world, owner, targets } = await manyCollections(250)
     let sent = 0

@@ -172,7 +172,8 @@ const isCurrent = ({
 }: CurrentSeries): boolean =>
   [letter, begun, token].every(isText) &&
   isCount(heard) &&
-  (ranges === undefined || Array.isArray(ranges)) &&
+  (ranges === undefined ||
+    (Array.isArray(ranges) && ranges.every((each) => isCount(each?.from) && isCount(each?.to)))) &&
   (refused === undefined || isText(refused?.message)) &&
   (checkIn === undefined || (isText(checkIn?.id) && isCount(checkIn.last)))
 

@@ -272,8 +272,9 @@ export class HiloInspector extends Base {
     const error = this.#problem ?? failed?.lastError
     this.#alert.hidden = !error
     this.#dismiss.hidden = !this.#problem
-    say(this.#title, this.#problem ? this.#problem.code : `${name}: ${error?.code}`)
-    say(this.#message, error?.message ?? '')
+    if (!error) return
+    say(this.#title, this.#problem ? error.code : `${name}: ${error.code}`)
+    say(this.#message, error.message)
   }
 
   #panel(name: string, hilo: Hilo): Panel {

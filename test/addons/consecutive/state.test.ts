@@ -286,6 +286,10 @@ test.each<[string, unknown]>([
     `with ${heard} heard`,
     { ...begun, current: { ...begun.current, heard } },
   ]),
+  ...[null, 1, {}, { from: 1 }, { from: 1, to: Number.NaN }].map((range): [string, unknown] => [
+    `with the range ${JSON.stringify(range)}`,
+    { ...begun, current: { ...begun.current, ranges: [{ from: 1, to: 9 }, range] } },
+  ]),
   ['with a check-in that is text', { ...begun, current: { ...begun.current, checkIn: 'now' } }],
   ['with a claim that is a number', { ...NEW, claim: 7 }],
 ])('a record that is %s makes no number', (_, stored) => {
