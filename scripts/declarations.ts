@@ -13,6 +13,9 @@ import { isOneOf, type Package } from './packages.js'
 /** From a folder of the server's sources to those of the core, which are in its `dist`, too. */
 const FROM_SERVER = '../../src/'
 
+/** No app uses a type of these by name, so no editor shows what their comments say. */
+const UNNAMED = ['wire', 'activity', 'online', 'register-check', 'http']
+
 /**
  * Runs `tsc` with tsconfig.build.json once for all packages, then copies to each `dist` the
  * declarations that an entry of that package reaches. The core is a part of both.
@@ -35,8 +38,7 @@ export function emitDeclarations(packages: Package[]): void {
       for (const file of reached) {
         const copy = join(each.dist, relative(file.startsWith(root) ? root : dirname(core), file))
         const text = readFileSync(file, 'utf8').replaceAll(FROM_SERVER, '')
-        // No app uses a type of the wire by name, so no editor shows what it says.
-        const isShown = basename(copy) !== 'wire.d.ts'
+        const isShown = !UNNAMED.includes(basename(copy, '.d.ts'))
         mkdirSync(dirname(copy), { recursive: true })
         writeFileSync(copy, isShown ? text : text.replace(/^ *\/\*\*.*?\*\/\n/gms, ''))
       }

@@ -628,7 +628,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H34 each database of a ledger is a ledger of its own',
     'client/ledgers',
-    change("'string'", "'boolean'"),
+    change('database ?', 'database === name ?'),
   ),
   guard(
     'H34 nothing that the first ledger granted is issued under the second',

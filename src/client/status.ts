@@ -33,7 +33,7 @@ export interface CollectionStatus {
 }
 
 export interface LedgerChange {
-  /** What granted the ids: a ledger by its public name, and the database: `k3m9x2dq7rwt5hza/shop`. */
+  /** The ledger that granted the ids, by its public name and the database: `k3m9…/shop`. */
   before: string
   /** Of the one that answers now. */
   after: string

@@ -6,7 +6,6 @@
  * transitions.
  */
 import { type HeardLedger, HiloError } from '../core/errors.js'
-import { isNamed } from '../core/ledger-names.js'
 import { isLocal } from '../core/local-url.js'
 import { type Range, total } from '../core/range.js'
 import { heardOf } from './check-in.js'
@@ -26,7 +25,7 @@ export function hear(
   const of = ledgers?.[tag]
   // A former name is late news, unless the request has shown today's name.
   const isLate = former.includes(name!) && follows !== of
-  if (!name || !of || isNamed(of, name) || isLate) return state
+  if (!name || !of || name === of || isLate) return state
   const stop = { of, by: name, tag, at: date, numbers: total(heldRanges(state)) }
   // guard: H34 who follows begins above all that this device knows
   if (follows === of && above >= highest(state)) return goOnAfter(state, stop)

@@ -222,6 +222,17 @@ describe('a claim', () => {
     expect(await rangeOf(store)).toMatchObject({ from: 65 })
   })
 
+  test('of a store that keeps Max alone gets its range', async () => {
+    const store = new Store()
+    store.after = () => store.documents.set(ADDRESS, `{"Max":${store.max()}}`)
+    expect(await rangeOf(store)).toMatchObject({ from: 1, to: 32 })
+    expect(await rangeOf(store)).toMatchObject({ from: 33, to: 64 })
+    store.before = (method) => (method === 'PUT' ? new Response('', { status: 201 }) : undefined)
+    const source = documentSource({ url, key: 'store', fetch: store.fetch })
+    expect(await source.claim(target, claimOf(), LONG)).toHaveProperty('failure')
+    expect(store.max()).toBe(64)
+  })
+
   test('is proved by its text in the document, also when others have written since', async () => {
     const store = new Store()
     await rangeOf(store)
