@@ -671,7 +671,12 @@ export const GUARDS: Guard[] = [
   ),
   guard('H34 a region between two roots grants nothing', 'server/addons/region/region'),
   guard('H34 a region takes no number of a second root', 'server/addons/region/region'),
-  guard('H34 a region gives no identity of a second root', 'server/addons/region/region'),
+  guard(
+    'H34 another ledger gives no identity',
+    'client/ledgers',
+    change('ledgersOf(database)', "ledgersOf('')"),
+  ),
+  guard('H34 a device of another ledger gets no identity', 'client/ledgers'),
   guard(
     'H34 a region goes on with the kind of root that it has',
     'server/addons/region/region',

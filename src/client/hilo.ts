@@ -238,7 +238,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * without gaps, such as those of legal invoices, and take the number when the invoice is final. A
    * number that you do not use is a gap after all. Each costs the server a commit.
    * @throws HiloError `server-unreachable` (at once when offline), `server-refused`,
-   * `invalid-response`, `aborted`; try again with the same `key`
+   * `invalid-response`, `aborted`; try again with the same `key`. `other-ledger` where another
+   * ledger answers than the one of this device's ids
    */
   async nextIdentity(collection: CollectionRef, options?: IdentityOptions): Promise<number> {
     const args = [collection, options] as const

@@ -100,12 +100,10 @@ export function ravenSource(
       const address = returnUrl(url, pieces[0]!.target.database)
       checkReturned(await request('POST', address, returnManyRequest(pieces)), url)
     },
-    nextIdentity: async (database, name, key) =>
-      readIdentity(
-        await request('POST', identityUrl(url, database, name, key), undefined, NUMBER_UNKNOWN),
-        url,
-        key,
-      ),
+    async nextIdentity(database, name, key, ledgers) {
+      const address = identityUrl(url, database, name, key, ledgers)
+      return readIdentity(await request('POST', address, undefined, NUMBER_UNKNOWN), url, key)
+    },
     checkIn: async (target, check) =>
       readCheckIn(await request('POST', checkInUrl(url, target.database), check), url, check.id),
   }

@@ -4,7 +4,7 @@
  */
 import type { HiloError } from '../core/errors.js'
 import type { Range } from '../core/range.js'
-import type { CheckInAnswer, CheckInRequest } from '../core/wire.js'
+import type { CheckInAnswer, CheckInRequest, LedgerNames } from '../core/wire.js'
 import type { Target } from '../device/contract.js'
 import type { ReturnedPiece, WantedRange } from '../device/requests.js'
 import type { DeviceClaim, GrantedRange } from '../device/state.js'
@@ -56,7 +56,8 @@ export interface Source {
   checkIn?(target: Target, request: CheckInRequest): Promise<CheckInAnswer>
   /**
    * The next number of an identity; the same `key` brings the same number.
+   * @param ledgers that the device holds numbers of: another one gives none (H34)
    * @throws HiloError as `claim`
    */
-  nextIdentity?(database: string, name: string, key: string): Promise<number>
+  nextIdentity?(database: string, name: string, key: string, ledgers?: LedgerNames): Promise<number>
 }

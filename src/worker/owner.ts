@@ -5,9 +5,11 @@
  */
 import { type Failure, fromFailure, HiloError, toFailure } from '../core/errors.js'
 import { VERSION } from '../core/version.js'
+import type { LedgerNames } from '../core/wire.js'
 import { newBackground } from '../device/background.js'
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../device/contract.js'
 import { nameOf } from '../device/page-notes.js'
+import type { DeviceState } from '../device/state.js'
 import { isGrant, readState } from '../device/stored.js'
 import { CHECK_ADDRESS } from '../source/answers.js'
 import { ASKED_AGAIN, within } from '../source/http.js'
@@ -121,15 +123,28 @@ export function createOwner(world: World): Owner {
   }
 
   /** Did any collection of this device ever get a number from this address? */
-  async function wasServed(): Promise<boolean> {
+  const wasServed = async (): Promise<boolean> =>
+    (await statesAt()).some(({ nodes }) => nodes !== undefined)
+
+  /** What this device has stored of its server, or of one database there. */
+  async function statesAt(database?: string): Promise<DeviceState[]> {
     const { config, context } = opened!
     const store = await context.store
-    for (const key of await store.keys())
-      if (key[0] === config.url) {
-        const read = readState((await store.read(key)).stored)
-        if ('state' in read && read.state.nodes) return true
-      }
-    return false
+    const isAsked = ([url, name]: StoreKey) =>
+      url === config.url && (database === undefined || name === database)
+    const keys = (await store.keys()).filter(isAsked)
+    const read = await Promise.all(keys.map((key) => store.read(key)))
+    return read.flatMap(({ stored }) => {
+      const found = readState(stored)
+      return 'state' in found ? found.state : []
+    })
+  }
+
+  /** The ledgers that this device holds numbers of. One whose storage fails knows none. */
+  async function ledgersOf(database: string): Promise<LedgerNames | undefined> {
+    const states = await statesAt(database).catch(() => [])
+    const known = states.flatMap(({ ledgers }) => (ledgers ? [ledgers] : []))
+    return known.length > 0 ? Object.assign({}, ...known) : undefined
   }
 
   function collection(target: Target): OwnedCollection {
@@ -204,9 +219,12 @@ export function createOwner(world: World): Owner {
       if (!isOnline) return { failure: SWITCHED_OFF }
       const { source } = opened!.context
       try {
-        return { number: await source.nextIdentity!(database, name, key) }
+        // guard: H34 another ledger gives no identity
+        const ledgers = await ledgersOf(database)
+        return { number: await source.nextIdentity!(database, name, key, ledgers) }
       } catch (error) {
-        return { failure: toFailure(error, 'invalid-response') }
+        const failure = toFailure(error, 'invalid-response')
+        return { failure: failure.ledger ? { ...failure, code: 'other-ledger' } : failure }
       }
     },
     setOnline(online) {

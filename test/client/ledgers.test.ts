@@ -195,6 +195,22 @@ test('so does another database of the same server, which counts for itself', asy
   expect(await hilo.nextId('orders')).toMatch(/^orders\//)
 })
 
+test('gives no identity to a device of the first, until it follows that one', async () => {
+  const { hilo } = await opened()
+  const next = () => hilo.nextIdentity('invoices', { database: 'Shop' })
+  expect(await next()).toBe(1)
+  answerAsOther()
+  const { code, message } = await errorOf(next())
+  expect(code).toBe('other-ledger')
+  expect(message).toContain('holds numbers of ledger')
+  shop.answer = undefined
+  expect(await next()).toBe(2)
+  const { before: name } = await names()
+  await other.follow({ database: 'Shop', name, above: 1_000 })
+  answerAsOther()
+  expect(await next()).toBe(1_001)
+})
+
 test('two servers of one ledger are one to a device', async () => {
   const { hilo, heard } = await opened()
   const handle = createHiloHandler({ ledger: shop.ledger, log: shownLog, open: true })

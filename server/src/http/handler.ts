@@ -102,7 +102,7 @@ export function createHandler(options: HandlerOptions, ports: Ports): Handler {
   app.route('/databases/:database', hiloRoutes(checked, access, costs, metrics, logFailure, others))
   app.route('/databases/:database', seriesRoutes(checked, access, metrics, others))
   app.route('/databases/:database', explainRoutes(checked, access))
-  app.route('/databases/:database', identityRoutes(checked, access, costs, metrics))
+  app.route('/databases/:database', identityRoutes(checked, access, costs, metrics, others))
   app.route('/databases/:database', documentRoutes(checked, access, costs))
 
   app.notFound((c) => {

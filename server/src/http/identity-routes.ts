@@ -4,22 +4,32 @@
  * gets the same number.
  */
 import { Hono } from 'hono'
-import type { IdentityAnswer } from '../../../src/core/wire.js'
+import type { IdentityAnswer, LedgerNames } from '../../../src/core/wire.js'
 import { identityText, normalizedIdentity } from '../ledger/collections.js'
 import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
 import type { Access, Asked, Caller } from './access.js'
 import type { Costs, Turn } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
 import type { CheckedOptions, Wanted } from './handler-options.js'
-import { answer, MAX_DOCUMENT_ID_BYTES, Parameters } from './messages.js'
+import { ledgers as ledgersShown } from './hilo-requests.js'
+import { answer, LIMITS, MAX_DOCUMENT_ID_BYTES, Parameters, parseJson } from './messages.js'
 import type { Metrics } from './metrics.js'
-import { badParameter, quotaReached, type Refusal, refused, restored } from './refusals.js'
+import type { OtherLedgers } from './other-ledgers.js'
+import {
+  badParameter,
+  ofAnotherLedger,
+  quotaReached,
+  type Refusal,
+  refused,
+  restored,
+} from './refusals.js'
 
 export function identityRoutes(
-  { ledger }: CheckedOptions,
+  { ledger, nodeTag: serverTag }: CheckedOptions,
   access: Access,
   costs: Costs,
   metrics: Metrics,
+  others: OtherLedgers,
 ): Hono {
   const queue = claimQueue({
     commit: (claims: readonly IdentityClaim[]) => ledger.nextIdentities(claims),
@@ -60,11 +70,13 @@ export function identityRoutes(
       // Our own client sends its id twice: RavenDB's answer names no request.
       const asked = query.note('claim', MAX_REQUEST_ID_BYTES)
       const { database } = caller
-      const claim: IdentityClaim = { database, name, id, at: Date.now() }
+      const ledgers = readLedgers(query.note('ledgers', MAX_LEDGERS_BYTES))
+      const claim: IdentityClaim = { database, name, id, at: Date.now(), ledgers, serverTag }
       const wanted = [{ action: 'identity', tag: name, count: 1 } as const]
       const take = async () => (await queue.add([claim]))[0] as IdentityOutcome | FailedClaim
       const outcome = await pay(caller, { wanted, isShared: true }, claim, take)
       if ('failure' in outcome) throw outcome.failure
+      if ('other' in outcome) others.note(database, outcome.other)
       return answer({
         NewIdentityValue: numberOf(outcome, { database, name }),
         // guard: H11 an identity's number names the request for it
@@ -88,10 +100,13 @@ function numberOf(outcome: IdentityOutcome, identity: IdentityKey): number {
 }
 
 function identityRefused(
-  { refused: why, value }: Extract<IdentityOutcome, { refused: string }>,
+  outcome: Extract<IdentityOutcome, { refused: string }>,
   { database, name }: IdentityKey,
 ): Refusal {
-  switch (why) {
+  const { value } = outcome
+  switch (outcome.refused) {
+    case 'other-ledger':
+      return ofAnotherLedger(outcome.other)
     case 'overflow':
       return refused(
         'no-numbers',
@@ -109,6 +124,17 @@ function identityRefused(
     case 'full':
       return quotaReached('identities')
   }
+}
+
+/** A device knows few nodes. */
+const MAX_LEDGERS_BYTES = 4 * LIMITS.nameBytes
+
+/** @throws Refusal */
+function readLedgers(text: string | undefined): LedgerNames | undefined {
+  if (text === undefined) return undefined
+  const { success, data } = ledgersShown.safeParse(parseJson(text))
+  if (!success) throw badParameter('ledgers is a JSON object with a name for each server tag.')
+  return data
 }
 
 /** A `raft-request-id` is stored with its number. */

@@ -190,7 +190,7 @@ export const namedIn = (name: string, database: string) => ({
 })
 
 /** The device holds numbers of another ledger, and stops when it reads this. */
-const ofAnotherLedger = ({ held, name, database, serverTag, above }: OtherLedger): Refusal =>
+export const ofAnotherLedger = ({ held, name, database, serverTag, above }: OtherLedger): Refusal =>
   new Refusal(
     'other-ledger',
     409,

@@ -1,4 +1,6 @@
 /** The part of the ledger for identities: RavenDB's counters without ranges. */
+import type { LedgerNames } from '../../../src/core/wire.js'
+import type { OtherLedger } from './claims-port.js'
 import type { IdentityKey } from './keys.js'
 
 export interface IdentityClaim extends IdentityKey {
@@ -6,6 +8,10 @@ export interface IdentityClaim extends IdentityKey {
   id?: string | undefined
   /** Milliseconds since the epoch. */
   at: number
+  /** The ledgers that the device holds numbers of, by server tag. */
+  ledgers?: LedgerNames | undefined
+  /** Of this server. */
+  serverTag?: string
 }
 
 export interface IdentitySeed extends IdentityKey {
@@ -19,6 +25,7 @@ export interface IdentitySeed extends IdentityKey {
 export type IdentityOutcome =
   | { value: number }
   | { refused: 'overflow' | 'jump' | 'full' | 'restored'; value: number }
+  | { refused: 'other-ledger'; value: number; other: OtherLedger }
 
 /** Counters of RavenDB's without ranges. */
 export interface Identities {

@@ -4,8 +4,9 @@
  * the same number.
  */
 import { distinct, identityText, normalizedIdentity } from './collections.js'
-import { databasesOf, isRestored, type LedgerContext, type LedgerCore } from './core.js'
+import { databaseIn, databasesOf, isRestored, type LedgerContext, type LedgerCore } from './core.js'
 import type { Identities, IdentityClaim, IdentityOutcome, IdentitySeed } from './ledger.js'
+import { otherLedger, ownName } from './name.js'
 import { MAX_NUMBER } from './number-line.js'
 import { numberedBefore } from './overlap.js'
 import type { LoadedIdentity, Rows, StepResult } from './row-store.js'
@@ -22,7 +23,7 @@ export function identities({ store, context, change }: LedgerCore): Identities {
           quota: limits,
           identityClaims: claims.filter(({ id }) => id !== undefined),
         },
-        step: (rows) => nextIdentities(rows, claims),
+        step: (rows) => nextIdentities(rows, claims, ownName(context.name, context.bound)),
       })
     },
 
@@ -48,13 +49,19 @@ export function identities({ store, context, change }: LedgerCore): Identities {
 function nextIdentities(
   rows: Rows,
   claims: readonly IdentityClaim[],
+  ledger: string | undefined,
 ): StepResult<IdentityOutcome[]> {
   const moved = new Map<string, LoadedIdentity>()
   const identityClaims: IdentityClaimRow[] = []
   /** Of this step, by identity and claim. */
   const given = new Map<string, number>()
   const answer = claims.map((claim): IdentityOutcome => {
-    const { database, name, id, at } = claim
+    const { database, name, id, at, ledgers, serverTag = '' } = claim
+    const { follows } = databaseIn(rows, database)
+    const other = otherLedger(ledgers, serverTag, ledger, database, follows)
+    // Who follows that one has raised its identities above it, too.
+    // guard: H34 a device of another ledger gets no identity
+    if (other && other.above === undefined) return { refused: 'other-ledger', value: 0, other }
     const key = identityText(claim)
     const row = moved.get(key) ?? rows.identities.get(key)
     if (isRestored(rows, database)) return { refused: 'restored', value: row?.value ?? 0 }

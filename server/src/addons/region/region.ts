@@ -23,10 +23,10 @@ import type {
   ClaimOutcome,
   ClaimRequest,
   CollectionKey,
-  IdentityKey,
+  IdentityOutcome,
   Ledger,
 } from '../../ledger/ledger.js'
-import { CounterUnusable } from '../../ledger/ledger-errors.js'
+import { CounterUnusable, HeldOfAnother } from '../../ledger/ledger-errors.js'
 import { checkFloors } from '../../ledger/marks.js'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
 import { claimWithAuthority, upstreamFailure } from '../upstream/authority.js'
@@ -143,7 +143,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   const supplies = suppliesOf(context, keyOf, root.reserve)
   return {
     ...ledger,
-    ...identitiesOf(owner, askRoot, ledgers),
+    ...identitiesOf(owner, roots.otherOf),
     ...floorsOf(ledger, source, root.reserve),
     readName: async () => roots.names()[0],
     useIdParts: undefined,
@@ -151,7 +151,8 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       return claim(roots.under(ledger), heldOf, supplies, requests, roots.learn)
     },
     async checkIn(request) {
-      await roots.refuseOthers(request)
+      const other = await roots.otherOf(request)
+      if (other) throw new HeldOfAnother(request.database, other)
       return ledger.checkIn(request)
     },
     async follow() {
@@ -302,45 +303,26 @@ async function checkNotOwn(
     )
 }
 
-/**
- * The answer about an identity names no ledger, so the root is asked before.
- * @throws CounterUnusable when it is another one than that of the database's numbers
- */
-async function refuseOtherRoot(
-  askRoot: AskRoot,
-  ledgers: SupplyContext['ledgers'],
-  { database: given, name }: IdentityKey,
-): Promise<void> {
-  const database = given.toLowerCase()
-  const names = await ledgers(database)
-  const failure = names && (await askRoot(database, names))
-  if (!failure) return
-  if (!failure.ledger) throw upstreamFailure(failure, FROM_ROOT)
-  // Who follows has raised the identities, too.
-  if (failure.ledger.above === undefined) throw betweenTwoRoots(name)
-}
-
 const FROM_ROOT = 'Identities come from the root.'
 
 const identitiesOf = (
   owner: ReturnType<typeof openOwner>,
-  askRoot: AskRoot | undefined,
-  ledgers: SupplyContext['ledgers'],
+  otherOf: ReturnType<typeof rootNames>['otherOf'],
 ): Pick<Ledger, 'nextIdentities' | 'seedIdentity'> => ({
-  async nextIdentities(claims) {
-    // guard: H34 a region gives no identity of a second root
-    for (const claim of distinct(claims, ({ database }) => database.toLowerCase()))
-      if (askRoot) await refuseOtherRoot(askRoot, ledgers, claim)
-    const answers = await Promise.all(
-      claims.map(({ database, name, id = randomUUID() }) =>
-        owner.nextIdentity(database, name.replace(/\|$/, ''), id),
-      ),
-    )
-    return answers.map((answer) => {
-      if ('failure' in answer) throw upstreamFailure(answer.failure, FROM_ROOT)
-      return { value: answer.number }
-    })
-  },
+  nextIdentities: (claims) =>
+    Promise.all(
+      claims.map(async (claim): Promise<IdentityOutcome> => {
+        const other = await otherOf(claim)
+        if (other && other.above === undefined) return { refused: 'other-ledger', value: 0, other }
+        const { database, name, id = randomUUID() } = claim
+        // The root refuses a region that holds numbers of another one.
+        const answer = await owner.nextIdentity(database.toLowerCase(), name.replace(/\|$/, ''), id)
+        if ('number' in answer) return { value: answer.number }
+        throw answer.failure.code === 'other-ledger'
+          ? betweenTwoRoots(name)
+          : upstreamFailure(answer.failure, FROM_ROOT)
+      }),
+    ),
   async seedIdentity({ name }) {
     throw new CounterUnusable(
       `Identity '${name}' is counted by the root of this region: seed it there.`,

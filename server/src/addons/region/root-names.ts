@@ -18,7 +18,7 @@ import type {
   LedgerNames,
   OtherLedger,
 } from '../../ledger/ledger.js'
-import { CounterUnusable, HeldOfAnother } from '../../ledger/ledger-errors.js'
+import { CounterUnusable } from '../../ledger/ledger-errors.js'
 import { otherLedger, within } from '../../ledger/name.js'
 
 interface Known {
@@ -163,12 +163,15 @@ export function rootNames(
     return { ...outcome, grant: { ...grant, ledger: name && within(name, claim.database) } }
   }
 
-  /** @throws HeldOfAnother */
-  async function refuseOthers({ database, ledgers }: CheckIn): Promise<void> {
+  /** Does a device hold numbers of another root than this region, in the database it asks? */
+  async function otherOf({
+    database,
+    ledgers,
+  }: Pick<CheckIn, 'database' | 'ledgers'>): Promise<OtherLedger | undefined> {
     const all = [...known.values()].filter((each) => each.database === database.toLowerCase())
     const other = all[0] && (await otherThan(all[0], ledgers))
-    if (other && !all.some(({ names }) => names[other.serverTag] === other.held))
-      throw new HeldOfAnother(database, other)
+    const isOfOne = other && all.some(({ names }) => names[other.serverTag] === other.held)
+    return isOfOne ? undefined : other
   }
 
   const names = (): string[] =>
@@ -176,5 +179,5 @@ export function rootNames(
       Object.values(names).map((name) => within(name, database)),
     )
 
-  return { learn, heard, under, refuseOthers, names }
+  return { learn, heard, under, otherOf, names }
 }
