@@ -1258,6 +1258,7 @@ export const GUARDS: Guard[] = [
     'source/own',
     'const answer = await callbacks.claim!(target, claim)',
   ),
+  guard('H25 who can be served after all is not refused', 'client/callers'),
   guard('H25 callers that wait hear that a repetition was refused', 'device/page/stock-rules'),
   guard(
     'H25 a storage that fails says nothing of the server',

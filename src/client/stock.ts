@@ -266,6 +266,9 @@ export class Stock {
     // guard: H3 a call that fails leaves its numbers to others
     if (this.#queue.held > most) {
       await this.#pageLeases.parkDownTo(most)
+      // Another page may have parked meanwhile what the callers want.
+      // guard: H25 who can be served after all is not refused
+      if (nextFetch(this.mode)) return
       // More callers may have come while the page parked.
       this.#serve(true)
     }

@@ -4,6 +4,7 @@
 import { IDBDatabase } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
+import { PageLeases } from '../../src/client/page-leases.js'
 import { HiloError } from '../../src/core/errors.js'
 import { MemoryStore } from '../../src/store/memory.js'
 import type { Change, StoreKey } from '../../src/store/store.js'
@@ -89,6 +90,22 @@ describe('without the network', () => {
     const other = shop.open({ reserve: 200 })
     expect(await other.hilo.nextIds('orders', 184)).toHaveLength(184)
   })
+})
+
+test('ids that another tab parks during a refusal are for the caller', async () => {
+  const { hilo } = shop.open({ reserve: 200 })
+  await hilo.reserve('orders', 200)
+  const other = shop.open({ reserve: 200 })
+  await other.hilo.warm('orders', 60)
+  shop.isDown = true
+  const { parkDownTo } = PageLeases.prototype
+  vi.spyOn(PageLeases.prototype, 'parkDownTo').mockImplementation(async function (...args) {
+    // The other tab keeps what it was warmed with.
+    if (args[0] === 16) await other.hilo.close()
+    await quiet()
+    return parkDownTo.apply(this, args)
+  })
+  expect(await hilo.nextIds('orders', 180)).toHaveLength(180)
 })
 
 test('tabs that wait while switched off are idle: nobody wakes the other for nothing', async () => {
