@@ -99,7 +99,10 @@ test('ids that another tab parks during a refusal are for the caller', async () 
   await other.hilo.warm('orders', 60)
   shop.isDown = true
   const { parkDownTo } = PageLeases.prototype
-  vi.spyOn(PageLeases.prototype, 'parkDownTo').mockImplementation(async function (...args) {
+  vi.spyOn(PageLeases.prototype, 'parkDownTo').mockImplementation(async function (
+    this: PageLeases,
+    ...args
+  ) {
     // The other tab keeps what it was warmed with.
     if (args[0] === 16) await other.hilo.close()
     await quiet()
