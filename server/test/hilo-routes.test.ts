@@ -397,7 +397,8 @@ describe('a server with the smallest limits takes the largest requests of our cl
     token: `${i}`.padStart(1087, 'x'),
     next: Number.MAX_SAFE_INTEGER,
   }))
-  const ledgers = { X: 'x'.repeat(32), Y: 'y'.repeat(32) }
+  const longest = `k3m9x2dq7rwt5hza/${'d'.repeat(64)}`
+  const ledgers = { X: longest, Y: longest }
   const limits = {
     batch: 1,
     body: LIMITS.bodyBytes,

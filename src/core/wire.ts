@@ -40,7 +40,7 @@ export interface NextAnswer {
   grants?: CheckInAnswer['grants']
   /** Extension: the public name of the ledger that the numbers come from, if it has one (H34). */
   Ledger?: string
-  /** Extension, with it: the database there, in lower case. Each one counts for itself. */
+  /** Extension, with it: the database there, by its name or a hash. Each counts for itself. */
   Database?: string
 }
 
@@ -202,7 +202,7 @@ export interface SeriesAnswer {
   token: string
   /** The public name of the ledger that gives it. */
   ledger: string
-  /** The database there, in lower case. */
+  /** The database there, by its name or a hash. */
   database?: string
   /**
    * The series of a lost device, which a person has handed over: it goes on after these numbers.
@@ -362,7 +362,7 @@ export interface ErrorAnswer {
   Error: string
   /** Status 409: the device holds numbers of another ledger than this one. Nothing was granted. */
   Ledger?: string
-  /** With it: its database, in lower case. */
+  /** With it: its database, by its name or a hash. */
   Database?: string
   /** With it: its tag. */
   ServerTag?: string

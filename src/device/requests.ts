@@ -3,12 +3,7 @@
  * closes. Every value is encoded.
  */
 import type { Range } from '../core/range.js'
-import type {
-  LedgerNames,
-  NextManyRequest,
-  ReturnManyRequest,
-  ReturnRequest,
-} from '../core/wire.js'
+import type { NextManyRequest, ReturnManyRequest, ReturnRequest } from '../core/wire.js'
 import type { Target } from './contract.js'
 import type { Mark } from './mark.js'
 import type { DeviceClaim } from './state.js'
@@ -122,22 +117,13 @@ interface ReturnCall {
   body?: ReturnRequest
 }
 
-/** RavenDB answers a repeated `raft-request-id` with the same number. */
-/** RavenDB passes over `claim`; our own server's answer has it. */
-export const identityUrl = (
-  url: string,
-  database: string,
-  name: string,
-  key: string,
-  ledgers?: LedgerNames,
-): string =>
+/**
+ * RavenDB answers a repeated `raft-request-id` with the same number. It passes over `claim`, which
+ * our own server's answer has.
+ */
+export const identityUrl = (url: string, database: string, name: string, key: string): string =>
   `${databaseUrl(url, database)}/identity/next?` +
-  queryOf({
-    name: `${name}|`,
-    'raft-request-id': key,
-    claim: key,
-    ledgers: ledgers && JSON.stringify(ledgers),
-  })
+  queryOf({ name: `${name}|`, 'raft-request-id': key, claim: key })
 
 export const checkInUrl = (url: string, database: string): string =>
   `${databaseUrl(url, database)}/hilo/checkin`

@@ -101,8 +101,9 @@ export function ravenSource(
       checkReturned(await request('POST', address, returnManyRequest(pieces)), url)
     },
     async nextIdentity(database, name, key, ledgers) {
-      const address = identityUrl(url, database, name, key, ledgers)
-      return readIdentity(await request('POST', address, undefined, NUMBER_UNKNOWN), url, key)
+      const address = identityUrl(url, database, name, key)
+      const body = ledgers && { ledgers }
+      return readIdentity(await request('POST', address, body, NUMBER_UNKNOWN), url, key)
     },
     checkIn: async (target, check) =>
       readCheckIn(await request('POST', checkInUrl(url, target.database), check), url, check.id),

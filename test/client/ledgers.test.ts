@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createHiloHandler, type Ledger, openLedger } from '../../server/src/index.js'
+import { consecutive } from '../../src/addons/consecutive/index.js'
 import type { Hilo, HiloEvents } from '../../src/client/hilo.js'
 import { eventually } from '../support/eventually.js'
+import { newName } from '../support/idb.js'
 import { codeOf, errorOf, newShop, numberOf, quiet, type Shop } from '../support/shop.js'
 import { shownLog } from '../support/shown-log.js'
 
@@ -209,6 +211,19 @@ test('gives no identity to a device of the first, until it follows that one', as
   await other.follow({ database: 'Shop', name, above: 1_000 })
   answerAsOther()
   expect(await next()).toBe(1_001)
+})
+
+test('a device of the database with the longest name is served on each route', async () => {
+  const database = 'ä'.repeat(128)
+  const { hilo } = shop.open({ reserve: 4, database })
+  const receipts = consecutive(hilo, 'receipts')
+  const take = async () => [
+    (await hilo.nextIds('orders', 50)).length,
+    await hilo.nextIdentity('invoices', { database }),
+    (await receipts.next({ key: newName() })).number,
+  ]
+  expect(await take()).toEqual([50, 1, 1])
+  expect(await take()).toEqual([50, 2, 2])
 })
 
 test('two servers of one ledger are one to a device', async () => {

@@ -122,7 +122,7 @@ const tag = z.string().regex(/\S/)
 const grants = z.array(z.object({ token: z.string(), next: z.int().min(0) }))
 
 /** A device knows few nodes. */
-export const ledgers = z.record(z.string().max(4), z.string().max(LIMITS.nameBytes))
+export const ledgers = z.record(z.string().max(4), text(LIMITS.nameBytes))
 
 const claimBody = z.object({
   claim: z.string(),

@@ -3,7 +3,8 @@
  * leaves no gap. A request that is repeated with its `raft-request-id`, as RavenDB's clients do,
  * gets the same number.
  */
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
+import { z } from 'zod'
 import type { IdentityAnswer, LedgerNames } from '../../../src/core/wire.js'
 import { identityText, normalizedIdentity } from '../ledger/collections.js'
 import type { IdentityClaim, IdentityKey, IdentityOutcome } from '../ledger/ledger.js'
@@ -12,7 +13,7 @@ import type { Costs, Turn } from './budgets.js'
 import { claimQueue, type FailedClaim } from './claim-queue.js'
 import type { CheckedOptions, Wanted } from './handler-options.js'
 import { ledgers as ledgersShown } from './hilo-requests.js'
-import { answer, LIMITS, MAX_DOCUMENT_ID_BYTES, Parameters, parseJson } from './messages.js'
+import { answer, MAX_DOCUMENT_ID_BYTES, Parameters, parseJson, readText } from './messages.js'
 import type { Metrics } from './metrics.js'
 import type { OtherLedgers } from './other-ledgers.js'
 import {
@@ -70,7 +71,7 @@ export function identityRoutes(
       // Our own client sends its id twice: RavenDB's answer names no request.
       const asked = query.note('claim', MAX_REQUEST_ID_BYTES)
       const { database } = caller
-      const ledgers = readLedgers(query.note('ledgers', MAX_LEDGERS_BYTES))
+      const ledgers = await readLedgers(c)
       const claim: IdentityClaim = { database, name, id, at: Date.now(), ledgers, serverTag }
       const wanted = [{ action: 'identity', tag: name, count: 1 } as const]
       const take = async () => (await queue.add([claim]))[0] as IdentityOutcome | FailedClaim
@@ -126,16 +127,19 @@ function identityRefused(
   }
 }
 
-/** A device knows few nodes. */
-const MAX_LEDGERS_BYTES = 4 * LIMITS.nameBytes
-
-/** @throws Refusal */
-function readLedgers(text: string | undefined): LedgerNames | undefined {
-  if (text === undefined) return undefined
-  const { success, data } = ledgersShown.safeParse(parseJson(text))
-  if (!success) throw badParameter('ledgers is a JSON object with a name for each server tag.')
-  return data
+/**
+ * RavenDB's clients send no body.
+ * @throws Refusal
+ */
+async function readLedgers(c: Context): Promise<LedgerNames | undefined> {
+  const sent = await readText(c)
+  if (sent === '') return undefined
+  const { success, data } = identityBody.safeParse(parseJson(sent))
+  if (!success) throw badParameter('The body is {"ledgers": {"A": "k3m9x2dq7rwt5hza/shop"}}.')
+  return data.ledgers
 }
+
+const identityBody = z.object({ ledgers: ledgersShown.optional() })
 
 /** A `raft-request-id` is stored with its number. */
 const MAX_REQUEST_ID_BYTES = 128

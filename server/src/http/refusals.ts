@@ -14,7 +14,7 @@ import {
   LedgerUnavailable,
   OtherIds,
 } from '../ledger/ledger-errors.js'
-import { within } from '../ledger/name.js'
+import { toldAs, within } from '../ledger/name.js'
 import type { FailureLog } from './log.js'
 
 export const RETRY_SECONDS = 1
@@ -186,7 +186,7 @@ export const unlisted = (database: string) =>
 /** The fields by which an answer names a ledger, as a device is to know it. */
 export const namedIn = (name: string, database: string) => ({
   Ledger: within(name, database),
-  Database: database.toLowerCase(),
+  Database: toldAs(database),
 })
 
 /** The device holds numbers of another ledger, and stops when it reads this. */

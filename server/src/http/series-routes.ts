@@ -19,6 +19,7 @@ import {
   type SeriesRequest,
 } from '../../../src/core/wire.js'
 import type { SeriesPageQuestion } from '../ledger/ledger.js'
+import { toldAs } from '../ledger/name.js'
 import { letterClaim } from '../ledger/series.js'
 import { MOST_LISTED } from '../ledger/series-pages.js'
 import type { Access } from './access.js'
@@ -164,7 +165,7 @@ export function seriesRoutes(
         series,
         token,
         ledger: outcome.ledger,
-        database: database.toLowerCase(),
+        database: toldAs(database),
         ...(after && { after }),
         ...(mark && { mark }),
         ...(ranges && { ranges }),

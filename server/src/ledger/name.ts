@@ -2,7 +2,8 @@
  * The public name of a ledger (H34): random, and no secret. Every answer has it, so that a device
  * notices when another ledger answers at the same address. A copy of a ledger has its name, too.
  */
-import { randomBytes } from 'node:crypto'
+import { Buffer } from 'node:buffer'
+import { createHash, randomBytes } from 'node:crypto'
 import { authorityOf, type BoundCollections, EVERY_COLLECTION } from './collections.js'
 import type { CollectionKey, LedgerNames, OtherLedger } from './ledger.js'
 
@@ -14,14 +15,25 @@ export const newLedgerName = (): string =>
   Array.from(randomBytes(16), (byte) => LETTERS[byte % LETTERS.length]).join('')
 
 /** Also with a database, as a device knows it. */
-export const LEDGER_NAME = /^[a-z\d]{16}(\/[\p{L}\p{N}._-]{1,128})?$/u
+export const LEDGER_NAME = /^[a-z\d]{16}(\/[\p{L}\p{M}\p{N}._-]{1,64})?$/u
+
+/** Requests repeat it for each collection, so it is short. */
+const MAX_DATABASE_BYTES = 64
+
+/** A database, as a device is told it and shows it with the name of the ledger. */
+export function toldAs(database: string): string {
+  const name = database.toLowerCase()
+  return Buffer.byteLength(name) <= MAX_DATABASE_BYTES
+    ? name
+    : createHash('sha256').update(name).digest('base64url')
+}
 
 /**
  * A device knows a ledger together with the database that counts, as `k3m9…/shop`. Within that
  * database the name says enough.
  */
 export const within = (name: string, database: string): string => {
-  const end = `/${database.toLowerCase()}`
+  const end = `/${toldAs(database)}`
   return name.endsWith(end) ? name.slice(0, -end.length) : name
 }
 
