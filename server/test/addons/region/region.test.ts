@@ -729,6 +729,18 @@ describe('a region refuses', () => {
     expect(span(await again.take())).toEqual([33, 64])
   })
 
+  test('another root while it has numbers left: it grants none of them', async () => {
+    const [root, other] = [await newRoot(), await newRoot()]
+    let answering = root.url
+    const { claim, take } = await newRegion({ url: await relayTo(() => answering), reserve: 640 })
+    await take()
+    answering = other.url
+    for (const count of [10_000, 1])
+      await expect(claim({ count })).rejects.toThrow(
+        /Another ledger answers as the root of this region .* nothing of 'orders' is granted/,
+      )
+  })
+
   test('another root for a collection that it holds nothing of', async () => {
     const [root, other] = [await newRoot(), await newRoot()]
     const dataDir = newFolder()
