@@ -21,6 +21,7 @@ export const ledElsewhere = (url: URL, database: string): URL =>
 
 export const anotherName: Word = {
   fits: isOneLedger,
+  isAlone: true,
   happens(simulation, { name }, random) {
     const { ledElsewhere, scheduler, driver, replacedLedger } = simulation
     if (replacedLedger || simulation.hits.has(LED)) return

@@ -189,14 +189,6 @@ export class Checker {
     numbers.issue(n, bit)
   }
 
-  /** Was one of these granted before a restore? The server may have forgotten its grant. */
-  isOfBeforeRestore(series: Series, from: number, to = from): boolean {
-    const numbers = this.#numbers(series)
-    for (let n = from; n <= Math.min(to, numbers.highest); n++)
-      if (numbers.has(n, LIMITS.rolledBack)) return true
-    return false
-  }
-
   /** Has somebody issued one of these? */
   isInUse(series: Series, low: number, high: number): boolean {
     const { allocators } = this.#numbers(series)

@@ -41,7 +41,6 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
     if (backup.series !== undefined && !mayForget(simulation, backup.series, given))
       return server.start()
     simulation.hit('server restored')
-    simulation.restoredAt = scheduler.now
     checker.forget(node, backup.known)
     for (const device of devices)
       for (const { ranges, leases, offers } of simulation.statesOf(device)) {
@@ -109,7 +108,6 @@ export function copyProved(simulation: Simulation, node: string, server: OwnServ
     const by = isTooLittle ? random.between(1, MOST_TOO_LITTLE) : checker.highestOf(node)
     const wereRaised = await server.raiseFloors(simulation.database, by)
     copies.delete(node)
-    simulation.restoredAt = scheduler.now
     if (!wereRaised) return
     await server.ledger?.reopenSeries({ database: simulation.database })
     if (isTooLittle) simulation.hit(TOO_LITTLE)

@@ -1,7 +1,6 @@
 /** Why a device that went back, or a copy, may make a number again. */
 import { expect, test } from 'vitest'
 import { BesideCopy } from './beside-copy.js'
-import { Checker } from './checker.js'
 import type { Device } from './device.js'
 import { whyBothMake } from './set-back.js'
 import type { Simulation } from './simulation.js'
@@ -15,10 +14,7 @@ const worldOf = (...devices: Device[]) =>
   ({
     devices,
     profile: { nodes: ['A'] },
-    checker: new Checker(),
-    restoredAt: Number.NEGATIVE_INFINITY,
-    copies: new Set(),
-    unawareOfRestore: new Set(),
+    wasRestored: false,
     besideCopy: new BesideCopy(),
   }) as unknown as Simulation
 
@@ -27,17 +23,4 @@ test('a device that went back is not excused because another one cannot be heard
   const world = worldOf(device('a', 100), device('b', 200, true))
   expect(whyBothMake(world, SERIES, 5, why, ['b'])).toBe(why)
   expect(whyBothMake(world, SERIES, 5, why, ['a'])).toBeUndefined()
-})
-
-test('after a restore, only what was granted before it is excused', () => {
-  const why = 'made again where more is broken'
-  const world = worldOf(device('a', 200))
-  world.checker.granted(SERIES, 'a', 1, 5)
-  world.checker.forget('A', new Map())
-  world.checker.granted(SERIES, 'a', 6, 10)
-  world.restoredAt = 100
-  expect(whyBothMake(world, SERIES, 5, why, ['a'])).toBe(why)
-  expect(whyBothMake(world, SERIES, 6, why, ['a'])).toBeUndefined()
-  world.restoredAt = 300
-  expect(whyBothMake(world, SERIES, 6, why, ['a'])).toBe(why)
 })

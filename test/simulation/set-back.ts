@@ -21,13 +21,10 @@ export const REPORTED_MS = 25_000
 /** Where nothing else is broken, the device has to keep exactly what is promised. */
 export const isCalm = ({ profile }: Simulation): boolean => profile.faults.size === 0
 
-/**
- * Since this time, could each of these devices be heard, and hear a server that knows their grants?
- */
+/** Since this time, could each of these devices be heard, and hear the server? */
 function wereHeard(simulation: Simulation, devices: readonly Device[], since: number): boolean {
-  const { profile, restoredAt, copies, unawareOfRestore } = simulation
-  if (profile.nodes.length > 1 || restoredAt >= since) return false
-  if (copies.size > 0 || unawareOfRestore.size > 0) return false
+  const { profile, wasRestored } = simulation
+  if (wasRestored || profile.nodes.length > 1) return false
   return devices.every((device) => !device.wasDisturbedSince(since))
 }
 
@@ -42,21 +39,18 @@ export function whyBothMake(
   why: Twice,
   names: readonly string[],
 ): Twice | undefined {
-  const isForgotten = simulation.checker.isOfBeforeRestore(series, n)
   if (why === 'made again where more is broken') {
     const wentBack = simulation.devices.filter(
       ({ name, setBackAt }) => setBackAt >= 0 && names.includes(name),
     )
     const since = Math.max(...wentBack.map(({ setBackAt }) => setBackAt))
-    return !isForgotten && wereHeard(simulation, wentBack, since) ? undefined : why
+    return wereHeard(simulation, wentBack, since) ? undefined : why
   }
   if (why !== 'made by a copy beside its original') return why
   const copied = simulation.besideCopy.tooLate(series, n)
   if (!copied) return why
   const { devices, at } = copied
-  return !isForgotten && wereHeard(simulation, devices, at)
-    ? undefined
-    : 'made by a copy where more is broken'
+  return wereHeard(simulation, devices, at) ? undefined : 'made by a copy where more is broken'
 }
 
 /**
@@ -123,10 +117,7 @@ function judge(
       held.some((range) => range.prefix === prefix && range.from <= to && from <= range.to),
     )
   const late = since.filter(({ at }) => at < device.leftAt - REPORTED_MS)
-  const isForgotten = held.some((range) =>
-    checker.isOfBeforeRestore(seriesOf(range), range.from, range.to),
-  )
-  const wasHeard = !isForgotten && wereHeard(simulation, [device], late[0]?.at ?? 0)
+  const wasHeard = wereHeard(simulation, [device], late[0]?.at ?? 0)
   if (wasHeard && !isKnown && mayTell && late.length > 0)
     checker.complain(
       `${device.name} has leased ${late.map(({ from, to }) => `${from}–${to}`).join(' ')}, and ` +

@@ -67,6 +67,14 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it('a device that is led to another database makes no id twice', async () => {
+    const outcomes = await tell([1320021, 1320027, 1320032], { words: ['another-name'] })
+    for (const outcome of outcomes) {
+      expect(outcome.hits.get('a proxy leads to another database')).toBeGreaterThan(0)
+      if (outcome.violations.length > 0) expect.fail(story(outcome))
+    }
+  })
+
   it('a device takes no answer that something in between repeats', async () => {
     const [outcome] = await tell([600002], { words: ['repeating-relay'] })
     expect(outcome!.hits.get('answer to another request')).toBeGreaterThan(0)

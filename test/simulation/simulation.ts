@@ -81,8 +81,6 @@ export class Simulation {
   readonly copies = new Set<string>()
   /** Nodes that were restored, and have heard of nothing that shows it. */
   readonly unawareOfRestore = new Set<string>()
-  /** When a node last went back, or went on after that. */
-  restoredAt = Number.NEGATIVE_INFINITY
   /** Devices whose requests reach another database. */
   readonly ledElsewhere = new Set<string>()
   readonly claims = new Claims(this.checker)

@@ -38,6 +38,8 @@ import { twoHomes } from './two-homes.js'
 export interface Word {
   /** In which worlds may it happen? */
   fits(profile: Profile): boolean
+  /** Only where it is asked for: beside other words the checker does not know what may happen. */
+  isAlone?: true
   /** What is different in a world in which it may happen. */
   world?(profile: Profile, random: Random): Partial<Profile>
   /** It happens now. Called after some of the moves, each time for one device. */
@@ -98,7 +100,8 @@ export class Words {
     for (const [name, word] of Object.entries(WORDS) as [WordName, Word][]) {
       const random = createRandom(seed, streamOf(name))
       const isChosen = random.chance(1 / EVERY)
-      const isOn = only ? only.includes(name) : isChosen && !(name in KNOWN_FAULTS)
+      const isDrawn = isChosen && !word.isAlone && !(name in KNOWN_FAULTS)
+      const isOn = only ? only.includes(name) : isDrawn
       if (!isOn || !word.fits(this.profile)) continue
       this.profile = { ...this.profile, ...word.world?.(this.profile, random) }
       this.#spoken.push({ word, random })

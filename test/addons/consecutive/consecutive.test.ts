@@ -827,7 +827,7 @@ describe('a page that lives', () => {
   })
 
   test('cannot be told where the browser refuses locks: its numbers are listed', async () => {
-    const refuse = () => Promise.reject(new DOMException('No.', 'SecurityError'))
+    const refuse = () => Promise.reject(new DOMException('No.', 'InvalidStateError'))
     vi.stubGlobal('navigator', { locks: { request: refuse, query: refuse } })
     const { receipts } = openTill(shop)
     await idsOf(receipts, 'a')
