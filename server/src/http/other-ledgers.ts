@@ -35,9 +35,8 @@ export function otherLedgers(log: Log): OtherLedgers {
         { database, held, ledger: own },
         'A DEVICE HOLDS NUMBERS OF ANOTHER LEDGER: IT IS GRANTED NOTHING. Do two servers with ' +
           'ledgers of their own answer at one address? Then stop one. Does a proxy lead one ' +
-          'database to another? Then mend it. Was this ledger begun ' +
-          'anew? Then run: npx offline-hilo-server follow <database> --name <held> --above ' +
-          '<number>.',
+          'database to another? Then mend it. Was this ledger begun anew? Then run: ' +
+          'npx offline-hilo-server follow <database> --name <held> --above <number>.',
       )
     },
     async watch(database, work) {

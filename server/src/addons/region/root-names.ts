@@ -168,7 +168,12 @@ export function rootNames(
     database,
     ledgers,
   }: Pick<CheckIn, 'database' | 'ledgers'>): Promise<OtherLedger | undefined> {
-    const all = [...known.values()].filter((each) => each.database === database.toLowerCase())
+    if (!ledgers) return undefined
+    const asked = database.toLowerCase()
+    // Of its collections, this process may have granted nothing yet.
+    for (const [, of, prefix] of await devices.keys())
+      if (of === asked) await learn({ database: asked, collection: prefix.slice(0, -1) })
+    const all = [...known.values()].filter((each) => each.database === asked)
     const other = all[0] && (await otherThan(all[0], ledgers))
     const isOfOne = other && all.some(({ names }) => names[other.serverTag] === other.held)
     return isOfOne ? undefined : other

@@ -587,6 +587,21 @@ test('after another ledger followed its root, a region and its devices go on', a
   expect(untold!.above).toBeUndefined()
 })
 
+test('a region that has just started gives no identity to a device of another root', async () => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const before = await newRegion({ url: root.url }, { dataDir })
+  const { serverTag } = await before.take({ database: 'Shop' })
+  await before.close()
+  const { ledger } = await newRegion({ url: root.url }, { dataDir })
+  const ledgers = { [serverTag]: 'another2name3abc/shop' }
+  const identity = { database: 'Shop', name: 'invoices|', id: newId(), at: AT }
+  expect(await ledger.nextIdentities([{ ...identity, ledgers }, identity])).toMatchObject([
+    { refused: 'other-ledger' },
+    { value: 1 },
+  ])
+})
+
 test('a region gives no identity of another root', async () => {
   const [root, other] = [await newRoot(), await newRoot()]
   let answering = root.url
