@@ -9,7 +9,6 @@ import type { Word } from './words.js'
 
 export const crowded: Word = {
   fits: ({ authority, counts }) => authority === 'own' && counts === 'its ledger',
-  isAlone: true,
   world: ({ moves, faults }, random) => ({
     // Where nothing else breaks, it is known exactly which number may be issued twice.
     faults: random.chance(0.5) ? new Set() : faults,

@@ -15,4 +15,12 @@ export interface KnownFault {
 }
 
 /** By the name of the word (words.ts). */
-export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {}
+export const KNOWN_FAULTS: Readonly<Record<string, KnownFault>> = {
+  crowded: {
+    fault:
+      'Where copies, restores and devices that go back happen in one world, numbers come twice. ' +
+      'Nobody has judged yet whether each is one that the documents tell of.',
+    seed: 1350131,
+    says: /152 was issued by d2, but d2 had given it back/,
+  },
+}
