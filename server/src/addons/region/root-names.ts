@@ -100,13 +100,22 @@ export function rootNames(
   /** By collection. A root may be parted: then each database has a ledger of its own. */
   const known = new Map<string, Known>()
   const stopped = new Set<string>()
+  /** Collections that have checked in: from then on, what is known of them is told by `heard`. */
+  const ready = new Set<string>()
 
-  /** Reads the name, until there is one: it does not change while the region grants. */
-  async function learn(key: CollectionKey): Promise<void> {
-    if (!askRoot || known.has(keyText(key))) return
-    const { ledgers, former = [], stopped: stop } = await heldState(devices, keyOf(key))
+  async function read(key: CollectionKey): Promise<DeviceState> {
+    const state = await heldState(devices, keyOf(key))
+    const { ledgers, former = [] } = state
     if (ledgers) known.set(keyText(key), { database: key.database, names: ledgers, former })
-    if (stop) stopped.add(keyText(key))
+    return state
+  }
+
+  /** Reads the name, until there is one. Before the check-in, what is stored may be over. */
+  async function learn(key: CollectionKey): Promise<void> {
+    if (!askRoot || ready.has(keyText(key))) return
+    const state = await read(key)
+    if (state.ledgers) ready.add(keyText(key))
+    if (state.stopped) stopped.add(keyText(key))
   }
 
   /** The region's device, as it names itself. */
@@ -114,7 +123,9 @@ export function rootNames(
     const key = keyText(target)
     if (!view.stopped) stopped.delete(key)
     else stopped.add(key)
-    if (view.followed) known.delete(key)
+    if (!view.followed) return
+    known.delete(key)
+    ready.delete(key)
   }
 
   async function otherThan(
@@ -168,11 +179,13 @@ export function rootNames(
     database,
     ledgers,
   }: Pick<CheckIn, 'database' | 'ledgers'>): Promise<OtherLedger | undefined> {
-    if (!ledgers) return undefined
+    if (!ledgers || !askRoot) return undefined
     const asked = database.toLowerCase()
     // Of its collections, this process may have granted nothing yet.
-    for (const [, of, prefix] of await devices.keys())
-      if (of === asked) await learn({ database: asked, collection: prefix.slice(0, -1) })
+    for (const [, of, prefix] of await devices.keys()) {
+      const key = { database: asked, collection: prefix.slice(0, -1) }
+      if (of === asked && !known.has(keyText(key))) await read(key)
+    }
     const all = [...known.values()].filter((each) => each.database === asked)
     const other = all[0] && (await otherThan(all[0], ledgers))
     const isOfOne = other && all.some(({ names }) => names[other.serverTag] === other.held)

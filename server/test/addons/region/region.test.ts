@@ -602,6 +602,21 @@ test('a region that has just started gives no identity to a device of another ro
   ])
 })
 
+test('a region that is led back grants, though a device checks in before the first claim', async () => {
+  const [root, other] = [await newRoot(), await newRoot()]
+  const dataDir = newFolder()
+  const before = await newRegion({ url: root.url }, { dataDir })
+  const { serverTag, ledger: name } = await before.take()
+  await before.close()
+  const moved = await newRegion({ url: other.url }, { dataDir })
+  await expect(moved.claim()).rejects.toThrow(/holds numbers of ledger/)
+  await moved.close()
+  const { ledger, take } = await newRegion({ url: root.url }, { dataDir })
+  const ledgers = { [serverTag]: name! }
+  await ledger.checkIn({ database: 'shop', id: newId(), grants: [], at: AT, ledgers })
+  expect(span(await take())).toEqual([33, 64])
+})
+
 test('a region gives no identity of another root', async () => {
   const [root, other] = [await newRoot(), await newRoot()]
   let answering = root.url
