@@ -68,6 +68,11 @@ export const TWICE = allowed({
     WHY,
     'It does not know what it granted after the backup, and may grant that again until a device',
   ],
+  'made again by a copy that is as old as the backup': [
+    WHY,
+    'So is a copy of a device that is as old as the backup: it makes again what its device has ' +
+      'made since, until that one checks in.',
+  ],
   'given back late, after a restore made their token valid again': [
     WHY,
     'It also takes old tokens for valid: a give-back that comes late can free numbers ' +

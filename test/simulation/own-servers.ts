@@ -38,6 +38,15 @@ const SILENT = { info() {}, error() {} }
  * Servers that run on from schedule to schedule, each schedule with databases of its own name;
  * starting one costs more than many claims.
  */
+function isBehind(
+  rotations: ReadonlyMap<string, number>,
+  token: string,
+  isUnderWay: boolean,
+): boolean {
+  const rotation = rotations.get(grantId(token)) ?? 0
+  return rotation > rotationOf(token) + Number(isUnderWay)
+}
+
 export class OwnServers {
   readonly #byNode = new Map<string, OwnServer>()
   readonly #newStorage: () => LedgerStorage
@@ -378,8 +387,12 @@ export class OwnServer {
    * @param isUnderWay the request that replaced it may come again, and gets its answer again
    */
   isOld(token: string, isUnderWay: boolean): boolean {
-    const rotation = this.#rotations.get(grantId(token)) ?? 0
-    return rotation > rotationOf(token) + Number(isUnderWay)
+    return isBehind(this.#known, token, isUnderWay)
+  }
+
+  /** Was it replaced, and a restore has made it valid again? */
+  isOldAsTheBackup(token: string, isUnderWay: boolean): boolean {
+    return !this.isOld(token, isUnderWay) && isBehind(this.#rotations, token, isUnderWay)
   }
 
   /**
@@ -457,7 +470,7 @@ export class OwnServer {
           const tokens = request.grants.map(({ token }) => token)
           const isFound = results.includes('superseded')
           this.#stage.witness.told(request.id, from, tokens, isFound)
-          for (const token of request.spent ?? []) this.#replaced(token, rotationOf(token) + 1)
+          for (const token of request.spent ?? []) this.#spent(token)
           this.#lostShown(request.grants)
           this.#shown(from, request.grants, results)
           return results
@@ -488,6 +501,13 @@ export class OwnServer {
       const without = numbers.filter((n) => !isNewer(n))
       this.#stage.witness.copyFound(from, grant.series, without)
     })
+  }
+
+  /** A ledger that a restore has set back to an older token of the grant does nothing. */
+  #spent(token: string): void {
+    const [id, rotation] = [grantId(token), rotationOf(token)]
+    if ((this.#known.get(id) ?? 0) >= rotation) this.#replaced(token, rotation + 1)
+    else this.#rotations.set(id, Math.max(this.#rotations.get(id) ?? 0, rotation + 1))
   }
 
   #replaced(token: string, rotation: number): void {

@@ -107,7 +107,8 @@ function judge(
   const mayTell = !device.allPages.some(
     ({ switchedOffUntil }) => switchedOffUntil >= at - REPORTED_MS,
   )
-  const why = whyAgain(isCalm(simulation), { isKnown, mayTell })
+  const isForgotten = tokens.some((token) => server.isOldAsTheBackup(token, isUnderWay))
+  const why = whyAgain(isCalm(simulation), { isKnown, isForgotten, mayTell })
   if (isKnown) simulation.hit('device set back, and the server knows')
   if (!why) return
   // What was granted since is not in the backup: nobody makes it again.
@@ -132,8 +133,9 @@ function judge(
 /** Undefined: the device has to hear that it went back before it goes on. */
 function whyAgain(
   isCalm: boolean,
-  { isKnown, mayTell }: { isKnown: boolean; mayTell: boolean },
+  { isKnown, isForgotten, mayTell }: Record<'isKnown' | 'isForgotten' | 'mayTell', boolean>,
 ): Twice | undefined {
+  if (!isKnown && isForgotten) return 'made again by a copy that is as old as the backup'
   if (!isKnown)
     return mayTell
       ? 'made again before the server had heard of them'

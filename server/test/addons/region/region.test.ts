@@ -602,7 +602,7 @@ test('a region that has just started gives no identity to a device of another ro
   ])
 })
 
-test('a region that is led back grants, though a device checks in before the first claim', async () => {
+test('a region that is led back grants, though a device checks in first', async () => {
   const [root, other] = [await newRoot(), await newRoot()]
   const dataDir = newFolder()
   const before = await newRegion({ url: root.url }, { dataDir })
