@@ -24,6 +24,13 @@ test('no line of source is wider than 100 columns', () => {
   expect(wide).toEqual([])
 })
 
+test('nothing that a test has left lies at the top of the repository', () => {
+  const folders = /^(\.ci|\.github|bench|demo|docs|examples|scripts|server|src|test)\//
+  const file = /^(\.gitignore|\.npmrc|LICENSE|[\w.-]+\.(html|json|md|ts|txt))$/
+  const files = git('ls-files')
+  expect(files.filter((path) => !folders.test(path) && !file.test(path))).toEqual([])
+})
+
 test('who copies a command of the server into a shell finds the program', () => {
   const commands =
     'adopt|backup|check|drop|explain|follow|init|raise-floor|renew-secret|series|status'
