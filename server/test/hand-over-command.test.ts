@@ -159,6 +159,27 @@ describe('series --hand-over', () => {
     )
   })
 
+  test('numbers without a period are said as the message says it', async () => {
+    const { handOver, restore } = await lostTill(127, [
+      { period: '', first: 1, last: 124 },
+      { period: '2027', first: 1, last: 3 },
+    ])
+    expect((await handOver()).stderr).toContain(
+      'of these periods of series T3: none (--no-period), 2027. Say with --period of which --last',
+    )
+    expect((await handOver('--no-period')).stderr).toContain('The next document is T3-000132.\n')
+    await restore()
+    const of2027 = ['--period', '2027']
+    const { stderr } = await handOver(...of2027)
+    expect(stderr).toContain('also of these: none (--other "=124"). Say --other "=124".')
+    expect((await handOver(...of2027, '--other', '=124')).stderr).toContain(
+      'The next document of 2027 is T3-2027-000132.\nYou say that number 131 of 2027 is the last ' +
+        'one made. The server has heard of numbers up to 3.\nIn other periods it goes on with ' +
+        // A number without a period is above all.
+        'T3-000132.\n',
+    )
+  })
+
   test('without --yes it asks at the terminal, and elsewhere does nothing', async () => {
     const { handOver, list } = await lostTill(124)
     const before = await list()

@@ -75,9 +75,10 @@ function whichOthers(
   { otherPeriod, noOtherPeriod }: Terms,
 ): string {
   const example = otherPeriod({ period: visible(missing.at(-1) ?? '2026'), last: 124 })
+  const none = otherPeriod({ period: '', last: 124 })
   const what =
     missing.length > 0
-      ? `The last number of each period is needed, also of these: ${listed(missing)}. Say ` +
+      ? `The last number of each period is needed, also of these: ${listed(missing, none)}. Say ` +
         `${example}.`
       : `If its documents have no other period, say ${noOtherPeriod}. If they have: ${example}.`
   return (
@@ -107,7 +108,8 @@ function whichPeriod(
       `The server has heard of numbers of series ${letter}, and none of them has a period: leave ` +
       `${period} out.`
     )
-  const heard = `The server has heard of these periods of series ${letter}: ${listed(known)}.`
+  const periods = listed(known, noPeriod)
+  const heard = `The server has heard of these periods of series ${letter}: ${periods}.`
   if (asked === undefined) return `${heard} Say with ${period} of which ${last} is.`
   if (asked === '') return `${heard} Say with ${period} of which of them ${last} is.`
   if (known.includes(asked))
@@ -118,7 +120,8 @@ function whichPeriod(
   )
 }
 
-function listed(periods: readonly string[]): string {
-  const newest = periods.slice(-MOST_LISTED).map((each) => visible(each) || 'no period')
+/** @param none how a person says that numbers have no period */
+function listed(periods: readonly string[], none: string): string {
+  const newest = periods.slice(-MOST_LISTED).map((each) => visible(each) || `none (${none})`)
   return (periods.length > MOST_LISTED ? '…, ' : '') + newest.join(', ')
 }
