@@ -81,8 +81,7 @@ function planOf(found: Series, planned: Series): string {
     `The next document${isBare(stated) ? '' : ofPeriod} is ${next(stated)}.`,
     `You say that number ${last}${ofPeriod} is the last one made. The server has heard of ` +
       `${heard === undefined ? `no number${ofPeriod}` : `numbers up to ${heard}`}.`,
-    others.length > 0 &&
-      `In other periods it goes on with ${newest(others.map(next))}.`,
+    others.length > 0 && `In other periods it goes on with ${newest(others.map(next))}.`,
     !isBare(stated) && 'Any other period begins at 1.',
     'The app may write it in another form: compare period and number with the last document.',
   ]

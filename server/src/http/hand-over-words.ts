@@ -1,4 +1,5 @@
 /** Why a series was not handed over, in words for people, over HTTP and on the command line. */
+import { rangeNamed } from '../ledger/heard.js'
 import type { HandOverRefusal, SeriesHandOver, StatedPeriod } from '../ledger/ledger.js'
 import { visible } from './messages.js'
 import { Refusal } from './refusals.js'
@@ -39,11 +40,7 @@ export function whyNotHandedOver(refusal: HandOverRefusal, asked: Asked, terms: 
   const { letter, to, period } = asked
   switch (refusal.refused) {
     case 'heard':
-      return (
-        `The server has heard of numbers of series ${letter} up to ${refusal.least}` +
-        `${refusal.period && ` of ${visible(refusal.period)}`}, from its device, a copy, or a ` +
-        `person. ${terms.last} is the last number that was made: at least ${refusal.least}.`
-      )
+      return whichNumber(refusal, asked, terms)
     case 'periods':
       return whichPeriod(letter, period, refusal.known, terms)
     case 'untold':
@@ -66,6 +63,25 @@ export function whyNotHandedOver(refusal: HandOverRefusal, asked: Asked, terms: 
     case 'missing':
       return `Series ${letter} is not there any more.`
   }
+}
+
+function whichNumber(
+  { least, period }: Extract<HandOverRefusal, { refused: 'heard' }>,
+  { letter, last }: Asked,
+  terms: Terms,
+): string {
+  const range = rangeNamed({ period, first: last, last })
+  if (range && range.to < least)
+    return (
+      `A copy of its device made ${least - last} numbers more, and ${visible(period)} has no ` +
+      'more. So they are of another period. Say the last number of each, as in ' +
+      `${terms.otherPeriod({ period: '201-204', last: 203 })}.`
+    )
+  return (
+    `The server has heard of numbers of series ${letter} up to ${least}` +
+    `${period && ` of ${visible(period)}`}, from its device, a copy, or a ` +
+    `person. ${terms.last} is the last number that was made: at least ${least}.`
+  )
 }
 
 function whichOthers(

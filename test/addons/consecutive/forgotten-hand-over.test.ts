@@ -143,21 +143,24 @@ test('whom a person names after the restore goes on, and none of the forgotten t
 test.each([
   ['the forgotten till', true],
   ['the lost till', false],
-])('%s is heard first: what both made is doubtful, also as a person stated it', async (_, isFirst) => {
-  const till4 = await handedOver('Till 4', 3)
-  expect(await idsOf(till3.receipts, 'd', 'e')).toEqual(['T3-000004', 'T3-000005'])
-  await restored()
-  await handedOver('Till 6', 5)
-  const tills = isFirst ? [till4, till3] : [till3, till4]
-  for (const each of tills) await endOf(each).toMatchObject({ kind: 'handed-over', to: 'Till 6' })
-  const [{ ended, numbers }] = (await till4.receipts.report()) as [SeriesReport]
-  expect(ended).toMatchObject({ ...unsure, doubtful: { from: 4, to: 5 } })
-  expect(numbers.map(({ id, isDoubtful }) => [id, isDoubtful])).toEqual([
-    ['T3-000004', true],
-    ['T3-000005', true],
-  ])
-  expect((await registry())[0]).toMatchObject({ device: 'Till 6', doubtful: { from: 3, to: 5 } })
-})
+])(
+  '%s is heard first: what both made is doubtful, also as a person stated it',
+  async (_, isFirst) => {
+    const till4 = await handedOver('Till 4', 3)
+    expect(await idsOf(till3.receipts, 'd', 'e')).toEqual(['T3-000004', 'T3-000005'])
+    await restored()
+    await handedOver('Till 6', 5)
+    const tills = isFirst ? [till4, till3] : [till3, till4]
+    for (const each of tills) await endOf(each).toMatchObject({ kind: 'handed-over', to: 'Till 6' })
+    const [{ ended, numbers }] = (await till4.receipts.report()) as [SeriesReport]
+    expect(ended).toMatchObject({ ...unsure, doubtful: { from: 4, to: 5 } })
+    expect(numbers.map(({ id, isDoubtful }) => [id, isDoubtful])).toEqual([
+      ['T3-000004', true],
+      ['T3-000005', true],
+    ])
+    expect((await registry())[0]).toMatchObject({ device: 'Till 6', doubtful: { from: 3, to: 5 } })
+  },
+)
 
 test('another series, whose till made numbers since the backup, goes on', async () => {
   const till8 = openTill(shop, { name: newName(), series: { device: 'Till 8', series: 'T8' } })
