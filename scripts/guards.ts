@@ -1035,6 +1035,11 @@ export const GUARDS: Guard[] = [
     'addons/consecutive/hand-over',
     "'again' in answer",
   ),
+  guard(
+    'H28 what a till made after a forgotten hand-over is in doubt, whatever a person states',
+    'addons/consecutive/forgotten-hand-over',
+    'const nothing = {}',
+  ),
   guard('H28 a hand-over begins above all that was heard', 'server/ledger/rules'),
   guard('H28 a hand-over begins above numbers in doubt', 'server/ledger/rules'),
   guard(

@@ -10,8 +10,11 @@ import { runCli } from './run-cli.js'
 describe('series --hand-over', () => {
   const WHY = ['--to', 'Till 4', '--reason', 'stolen', '--by', 'anna']
 
-  /** @param periods that the till with the series T3 has told. Undefined: it never reported */
-  async function lostTill(last = 0, periods?: SeriesPeriod[]) {
+  /**
+   * @param periods that the till with the series T3 has told. Undefined: it never reported
+   * @param doubtful places up to this one, of which a copy of the till has told
+   */
+  async function lostTill(last = 0, periods?: SeriesPeriod[], doubtful = 0) {
     const data = newFolder()
     const ledger = await openLedger({ create: true, dataDir: data })
     const asked = { database: 'Shop', at: Date.now() }
@@ -20,6 +23,9 @@ describe('series --hand-over', () => {
     if ('refused' in series) throw new Error(series.refused)
     const { token } = series
     if (last > 0) await ledger.checkInSeries({ ...asked, id: randomUUID(), token, last, periods })
+    const ended = { letter: 'T3', token, from: 1, to: doubtful }
+    const ofCopy = { ...asked, collection: 'receipts', id: randomUUID(), device: 'Till 3', ended }
+    if (doubtful > 0) await ledger.claimSeries(ofCopy)
     await ledger.close()
     const run = (...args: string[]) => runCli(['series', 'Shop', ...args, '--data', data])
     return {
@@ -156,6 +162,46 @@ describe('series --hand-over', () => {
     )
     expect((await ofSilent('--new-period', '2027', '--no-other')).stderr).toContain(
       'The next document of 2027 is T3-2027-000132.\n',
+    )
+  })
+
+  test('in a range that is full, numbers in doubt are said of the others', async () => {
+    const { handOver } = await lostTill(
+      5,
+      [
+        { period: '101-104', first: 101, last: 104 },
+        { period: '201-204', first: 201, last: 201 },
+      ],
+      7,
+    )
+    const full = ['--period', '101-104', '--last', '104']
+    expect((await handOver(...full)).stderr).toContain(
+      'A copy of its device made 2 numbers more, and 101-104 has no more. So they are of another ' +
+        'period. Say the last number of each, as in --other "201-204=203". Nothing was changed.',
+    )
+    expect((await handOver(...full, '--other', '201-204=203')).stderr).toContain(
+      'The next document is T3-000204.',
+    )
+  })
+
+  test('numbers without a period are said as the message says it', async () => {
+    const { handOver, restore } = await lostTill(127, [
+      { period: '', first: 1, last: 124 },
+      { period: '2027', first: 1, last: 3 },
+    ])
+    expect((await handOver()).stderr).toContain(
+      'of these periods of series T3: none (--no-period), 2027. Say with --period of which --last',
+    )
+    expect((await handOver('--no-period')).stderr).toContain('The next document is T3-000132.\n')
+    await restore()
+    const of2027 = ['--period', '2027']
+    const { stderr } = await handOver(...of2027)
+    expect(stderr).toContain('also of these: none (--other "=124"). Say --other "=124".')
+    expect((await handOver(...of2027, '--other', '=124')).stderr).toContain(
+      'The next document of 2027 is T3-2027-000132.\nYou say that number 131 of 2027 is the last ' +
+        'one made. The server has heard of numbers up to 3.\nIn other periods it goes on with ' +
+        // A number without a period is above all.
+        'T3-000132.\n',
     )
   })
 

@@ -35,8 +35,15 @@ test('names and ranges stay closed until all that exist are listed', async () =>
     })
   expect((await series('--exists', 'T9', ...receipts, '--yes')).stdout).toContain('T9 of')
   expect((await series('--exists', 't9', ...receipts)).stdout).toContain('Nothing was changed')
+  // A letter, too, may have been given after the backup, with a range.
+  const toLetter = ['--give', 'C', '--range', '11-19', '--again', '--yes']
+  expect((await series(...toLetter)).stderr).toContain(
+    'list it first: npx offline-hilo-server series Shop --exists C --collection <collection>.',
+  )
+  expect((await series('--exists', 'C', ...receipts, '--yes')).stdout).toContain('C of')
+  expect((await series(...toLetter)).stdout).toContain('has the numbers 11 to 19')
   expect((await series('--all-listed')).stderr).toMatch(
-    /^These series of Shop exist: receipts T3 with 1 to 9; receipts T9\.\n/,
+    /^These series of Shop exist: receipts T3 with 1 to 9; receipts T9; receipts C with 11 to 19\./,
   )
   expect(await claim('c', 'T10')).toEqual({ refused: 'unlisted' })
   expect((await series('--all-listed', '--yes')).stdout).toContain('gives names and ranges again')

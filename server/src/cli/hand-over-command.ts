@@ -73,16 +73,15 @@ function planOf(found: Series, planned: Series): string {
   const heard = periodsIn(found).find((each) => each.period === period)?.last
   const after = periodsIn(planned)
   const stated = after.find((each) => each.period === period)!
-  const others = after.filter((each) => each !== stated && !isBare(each))
+  const others = after.filter((each) => each !== stated && !rangeNamed(each))
+  const next = (each: SeriesPeriod) => nextOf(letter, highest(each, after), isBare(each))
   const lines = [
     `Series ${letter} of '${collection}' goes from ${nameOf(found)} to ${nameOf(planned)}.`,
     closed && `It was closed by ${visible(closed.by)}: ${visible(closed.reason)}. It goes on.`,
-    `The next document${isBare(stated) ? '' : ofPeriod} is ` +
-      `${nextOf(letter, highest(stated, after), isBare(stated))}.`,
+    `The next document${isBare(stated) ? '' : ofPeriod} is ${next(stated)}.`,
     `You say that number ${last}${ofPeriod} is the last one made. The server has heard of ` +
       `${heard === undefined ? `no number${ofPeriod}` : `numbers up to ${heard}`}.`,
-    others.length > 0 &&
-      `In other periods it goes on with ${newest(others.map((each) => nextOf(letter, each)))}.`,
+    others.length > 0 && `In other periods it goes on with ${newest(others.map(next))}.`,
     !isBare(stated) && 'Any other period begins at 1.',
     'The app may write it in another form: compare period and number with the last document.',
   ]

@@ -51,8 +51,8 @@ export const seriesCommand = (): Command =>
     )
 
 function readOther(text: string, before?: StatedPeriod[] | boolean): StatedPeriod[] {
-  const [, period = '', last = ''] = /^(.*)=(.*)$/s.exec(text) ?? []
-  if (!period) throw new InvalidArgumentError('It has to be as in "2026=124".')
+  const [, period, last = ''] = /^(.*)=(.*)$/s.exec(text) ?? []
+  if (period === undefined) throw new InvalidArgumentError('It has to be as in "2026=124".')
   return [...(Array.isArray(before) ? before : []), { period, last: readNumber(last) }]
 }
 

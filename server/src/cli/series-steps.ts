@@ -242,7 +242,12 @@ export async function find(
   if (found.length === 0)
     throw new Error(
       `There is no series ${letter}${collection ? ` of '${collection}'` : ''} in ${database}. ` +
-        `npx offline-hilo-server series ${database} lists them.`,
+        `npx offline-hilo-server series ${database} lists them.` +
+        ((await ledger.unlisted()).includes(database.toLowerCase())
+          ? ' The database was restored. If the series was given after the backup, list it ' +
+            `first: npx offline-hilo-server series ${database} --exists ${letter} --collection ` +
+            `${collection ?? '<collection>'}.`
+          : ''),
     )
   if (found.length > 1)
     throw new Error(

@@ -37,6 +37,9 @@ export interface KeptBudgets {
 
 const HOUR_SECONDS = 3_600
 
+/** Has all of it come back? */
+export const isWhole = ({ at }: Left, now: number): boolean => now - at > HOUR_SECONDS
+
 /**
  * @param onRefused called with the name of the token
  * @param kept undefined: in memory
@@ -57,7 +60,7 @@ export function createBudgets(
     let left = lefts.get(token.name)
     if (!left) {
       // A program may change its tokens for ever: a budget that is whole again need not be kept.
-      for (const [name, other] of lefts) if (at - other.at > HOUR_SECONDS) lefts.delete(name)
+      for (const [name, other] of lefts) if (isWhole(other, at)) lefts.delete(name)
       left = { requests: 0, numbers: 0, rows: 0, names: 0, at: at - HOUR_SECONDS }
       lefts.set(token.name, left)
     }

@@ -1,4 +1,5 @@
 /** Why a series was not handed over, in words for people, over HTTP and on the command line. */
+import { rangeNamed } from '../ledger/heard.js'
 import type { HandOverRefusal, SeriesHandOver, StatedPeriod } from '../ledger/ledger.js'
 import { visible } from './messages.js'
 import { Refusal } from './refusals.js'
@@ -39,11 +40,7 @@ export function whyNotHandedOver(refusal: HandOverRefusal, asked: Asked, terms: 
   const { letter, to, period } = asked
   switch (refusal.refused) {
     case 'heard':
-      return (
-        `The server has heard of numbers of series ${letter} up to ${refusal.least}` +
-        `${refusal.period && ` of ${visible(refusal.period)}`}, from its device, a copy, or a ` +
-        `person. ${terms.last} is the last number that was made: at least ${refusal.least}.`
-      )
+      return whichNumber(refusal, asked, terms)
     case 'periods':
       return whichPeriod(letter, period, refusal.known, terms)
     case 'untold':
@@ -68,6 +65,25 @@ export function whyNotHandedOver(refusal: HandOverRefusal, asked: Asked, terms: 
   }
 }
 
+function whichNumber(
+  { least, period }: Extract<HandOverRefusal, { refused: 'heard' }>,
+  { letter, last }: Asked,
+  terms: Terms,
+): string {
+  const range = rangeNamed({ period, first: last, last })
+  if (range && range.to < least)
+    return (
+      `A copy of its device made ${least - last} numbers more, and ${visible(period)} has no ` +
+      'more. So they are of another period. Say the last number of each, as in ' +
+      `${terms.otherPeriod({ period: '201-204', last: 203 })}.`
+    )
+  return (
+    `The server has heard of numbers of series ${letter} up to ${least}` +
+    `${period && ` of ${visible(period)}`}, from its device, a copy, or a ` +
+    `person. ${terms.last} is the last number that was made: at least ${least}.`
+  )
+}
+
 function whichOthers(
   letter: string,
   to: string,
@@ -75,9 +91,10 @@ function whichOthers(
   { otherPeriod, noOtherPeriod }: Terms,
 ): string {
   const example = otherPeriod({ period: visible(missing.at(-1) ?? '2026'), last: 124 })
+  const none = otherPeriod({ period: '', last: 124 })
   const what =
     missing.length > 0
-      ? `The last number of each period is needed, also of these: ${listed(missing)}. Say ` +
+      ? `The last number of each period is needed, also of these: ${listed(missing, none)}. Say ` +
         `${example}.`
       : `If its documents have no other period, say ${noOtherPeriod}. If they have: ${example}.`
   return (
@@ -107,7 +124,8 @@ function whichPeriod(
       `The server has heard of numbers of series ${letter}, and none of them has a period: leave ` +
       `${period} out.`
     )
-  const heard = `The server has heard of these periods of series ${letter}: ${listed(known)}.`
+  const periods = listed(known, noPeriod)
+  const heard = `The server has heard of these periods of series ${letter}: ${periods}.`
   if (asked === undefined) return `${heard} Say with ${period} of which ${last} is.`
   if (asked === '') return `${heard} Say with ${period} of which of them ${last} is.`
   if (known.includes(asked))
@@ -118,7 +136,8 @@ function whichPeriod(
   )
 }
 
-function listed(periods: readonly string[]): string {
-  const newest = periods.slice(-MOST_LISTED).map((each) => visible(each) || 'no period')
+/** @param none how a person says that numbers have no period */
+function listed(periods: readonly string[], none: string): string {
+  const newest = periods.slice(-MOST_LISTED).map((each) => visible(each) || `none (${none})`)
   return (periods.length > MOST_LISTED ? '…, ' : '') + newest.join(', ')
 }

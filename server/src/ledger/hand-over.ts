@@ -333,11 +333,22 @@ function statedPeriod(
 
 export const handOversOf = ({ handOvers }: SeriesRow): StoredHandOver[] => JSON.parse(handOvers)
 
-/** The first hand-over after a token was written: it ended the token. */
-export const handOverOf = (
-  row: SeriesRow,
-  { tokenVersion }: TokenContent,
-): StoredHandOver | undefined => handOversOf(row).find((each) => tokenVersion < each.tokenVersion)
+/**
+ * The first hand-over after a token was written: it ended the token. A person did not speak of the
+ * numbers of a device that got the series by one that a restore has forgotten: the device that had
+ * it before may have made the same ones.
+ */
+export function handOverOf(row: SeriesRow, token: TokenContent): StoredHandOver | undefined {
+  const done = handOversOf(row).find((each) => token.tokenVersion < each.tokenVersion)
+  if (!done || !isOfForgotten(done, token)) return done
+  // guard: H28 what a till made after a forgotten hand-over is in doubt, whatever a person states
+  const nothing = { period: '', last: 0, made: done.heard, otherPeriods: undefined }
+  return { ...done, ...nothing, by: SERVER, reason: FORGOTTEN }
+}
+
+/** Was a token written after a hand-over that the ledger had forgotten when it did this one? */
+const isOfForgotten = ({ holder }: StoredHandOver, token: TokenContent): boolean =>
+  holder !== undefined && handOversIn(holder) !== handOversIn(token)
 
 /**
  * The series when a device that has lost it shows its token.
@@ -352,7 +363,7 @@ export function withHolder(
 ): SeriesRow | undefined {
   const { holder } = done
   // A device that got the series by a hand-over which a restore has forgotten is no copy.
-  if (!holder || handOversIn(holder) !== handOversIn(token)) return row
+  if (!holder || isOfForgotten(done, token)) return row
   // A ledger that was restored before has forgotten check-ins.
   const known = { ...holder, tokenVersion: Math.max(holder.tokenVersion, token.tokenVersion) }
   const replaced = withNextToken(known, token, id)

@@ -3,6 +3,7 @@
  * neither of them makes a number of the series any more, and each says why.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { SeriesReport } from '../../../src/addons/consecutive/report.js'
 import { newName } from '../../support/idb.js'
 import { newShop, type Shop } from '../../support/shop.js'
 import { idsOf, openTill, registry, type Till } from './devices.js'
@@ -66,6 +67,7 @@ afterEach(() => shop.close())
 
 const reason = expect.stringMatching(/restore had forgotten.*compare their documents/)
 const closed = { kind: 'closed', by: 'the server', reason }
+const unsure = { by: 'the server', reason }
 const forgotten = { kind: 'handed-over', to: 'another device', by: 'the server', reason }
 
 test('the till that got the series is heard first: the series ends for both', async () => {
@@ -133,9 +135,32 @@ test('whom a person names after the restore goes on, and none of the forgotten t
   await restored()
   const till6 = await handedOver('Till 6', 7)
   const named = { kind: 'handed-over', to: 'Till 6', by: 'anna' }
-  for (const each of [till5, till4, till3]) await endOf(each).toMatchObject(named)
+  await endOf(till3).toMatchObject(named)
+  for (const each of [till5, till4]) await endOf(each).toMatchObject({ ...named, ...unsure })
   expect(await makes(till6, 'last')).toEqual(['T3-000010'])
 })
+
+test.each([
+  ['the forgotten till', true],
+  ['the lost till', false],
+])(
+  '%s is heard first: what both made is doubtful, also as a person stated it',
+  async (_, isFirst) => {
+    const till4 = await handedOver('Till 4', 3)
+    expect(await idsOf(till3.receipts, 'd', 'e')).toEqual(['T3-000004', 'T3-000005'])
+    await restored()
+    await handedOver('Till 6', 5)
+    const tills = isFirst ? [till4, till3] : [till3, till4]
+    for (const each of tills) await endOf(each).toMatchObject({ kind: 'handed-over', to: 'Till 6' })
+    const [{ ended, numbers }] = (await till4.receipts.report()) as [SeriesReport]
+    expect(ended).toMatchObject({ ...unsure, doubtful: { from: 4, to: 5 } })
+    expect(numbers.map(({ id, isDoubtful }) => [id, isDoubtful])).toEqual([
+      ['T3-000004', true],
+      ['T3-000005', true],
+    ])
+    expect((await registry())[0]).toMatchObject({ device: 'Till 6', doubtful: { from: 3, to: 5 } })
+  },
+)
 
 test('another series, whose till made numbers since the backup, goes on', async () => {
   const till8 = openTill(shop, { name: newName(), series: { device: 'Till 8', series: 'T8' } })

@@ -21,15 +21,26 @@ const hilo = createHiloWorker<Env>(({ OPTIONS }) => ({
 }))
 
 export class HiloDatabase extends hilo.Database {
-  readonly #sql: ObjectState['storage']['sql']
+  readonly #storage: ObjectState['storage']
 
   constructor(ctx: ObjectState, env: Env) {
     super(ctx, env)
-    this.#sql = ctx.storage.sql
+    this.#storage = ctx.storage
   }
 
   changeRow(text: string): unknown[] {
-    return [...this.#sql.exec(text)]
+    return [...this.#storage.sql.exec(text)]
+  }
+
+  /** The object's alarm goes off at once. */
+  async ring(): Promise<number> {
+    const at = Date.now()
+    await this.#storage.setAlarm(at)
+    return at
+  }
+
+  alarmAt(): Promise<number | null> {
+    return this.#storage.getAlarm()
   }
 }
 

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
+import { eventually } from '../../../../test/support/eventually.js'
 import { seed, sizeOf } from '../../../../test/support/sizes.js'
+import { PRUNE_INTERVAL_MS } from '../../../src/ledger/prune.js'
 import { overlaps, seededRandom, startDevices, TAGS } from '../../devices.js'
 import { json } from '../../handlers.js'
 import { runCli } from '../../run-cli.js'
@@ -461,6 +463,49 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     const { url } = await start({ folder, options })
     expect(await statusAt(url)).toBe(429)
     expect(await statusAt(url, other)).toBe(201)
+  })
+
+  test('a budget that is whole again is not kept', async () => {
+    const source = './direct-worker.ts'
+    const tokens = ['the-token-of-yesterday', 'the-token-of-today']
+    const options = { open: false, tokens }
+    const { folder, ...first } = await start({ source, options })
+    const direct = async (url: string, method: string, asked: unknown) =>
+      (await fetch(`${url}/direct/shop/${method}`, json(asked as object))).json()
+    const ask = async (url: string, token: string) =>
+      (await claim(url, 'Shop', 'tag=orders', { Authorization: `Bearer ${token}` })).status
+    const budgets = "SELECT count(*) AS n FROM hilo_meta WHERE key LIKE 'budget:%'"
+    for (const token of tokens) expect(await ask(first.url, token)).toBe(201)
+    expect(await direct(first.url, 'changeRow', budgets)).toEqual([{ n: 2 }])
+    await direct(
+      first.url,
+      'changeRow',
+      "UPDATE hilo_meta SET value = json_set(value, '$.at', 1) WHERE key LIKE 'budget:%'",
+    )
+    await first.kill()
+    const { url } = await start({ source, folder, options })
+    expect(await ask(url, tokens[1]!)).toBe(201)
+    expect(await direct(url, 'changeRow', budgets)).toEqual([{ n: 1 }])
+  })
+
+  test('the alarm of an object prunes its old rows, and is set for the next day', async () => {
+    const { url } = await start({
+      source: './direct-worker.ts',
+      options: { operatorToken: TOKEN },
+    })
+    const direct = async (method: string, asked: unknown = {}) =>
+      (await fetch(`${url}/direct/shop/${method}`, json(asked as object))).json()
+    const status = async () =>
+      (await fetch(`${url}/operator/Shop/status`, json({}, 'POST', OPERATOR))).json()
+    await claim(url)
+    await direct('changeRow', 'UPDATE hilo_grants SET heard_at = 1')
+    expect(await status()).toMatchObject([{ max: 32, grants: 1 }])
+    const rung = Number(await direct('ring'))
+    await eventually(async () => expect(await status()).toMatchObject([{ max: 32, grants: 0 }]))
+    await eventually(async () =>
+      expect(await direct('alarmAt')).toBeGreaterThanOrEqual(rung + PRUNE_INTERVAL_MS),
+    )
+    expect(await (await claim(url)).json()).toMatchObject({ Low: 33 })
   })
 
   test('a storage that was put back grants nothing once a device shows it', async () => {
