@@ -186,10 +186,7 @@ export class OwnerLink {
     const version = await connection.call('open', [config, callbacks, firstView])
     if (version !== VERSION) {
       void connection.close(LOST)
-      throw new HiloError(
-        'outdated',
-        `Files of offline-hilo ${VERSION} and ${version} are mixed. Reload.`,
-      )
+      throw new HiloError('outdated', `Files of ${VERSION} and ${version} are mixed. Reload.`)
     }
     this.wasOpened = true
     if (!this.#isOnline) connection.owner.setOnline(false)
