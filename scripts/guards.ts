@@ -344,6 +344,13 @@ export const GUARDS: Guard[] = [
 
   guard('H17 storage of a newer version is left alone', 'device/stored'),
   guard('H17 a page of an older version stops when the storage is upgraded', 'store/indexeddb'),
+  guard(
+    'H17 a page uses no view that it would misread',
+    'two-versions',
+    'if (!((view: unknown): view is SharedView => view !== null)(shared)) return mine',
+  ),
+  guard('H17 a server that would misread upgraded tables grants nothing', 'server/sqlite-ledger'),
+  guard('H17 a region misreads no record of a newer version', 'server/addons/region/region'),
   guard('H17 a record in which a number has two owners is refused', 'device/stored'),
   guard('H17 a state in which a number has two owners is not stored', 'worker/two-owners'),
 

@@ -27,6 +27,12 @@ export const NEWER: Schema = {
   ],
 }
 
+/** After the next version: this one would misread its tables. */
+const AFTER_NEXT: Schema = {
+  tables: NEWER.tables,
+  upgrades: [...NEWER.upgrades, () => []],
+}
+
 export const ledgerOver = (store: RowStore): Ledger => createLedger(store, LIMITS, new Map())
 
 export function describeUpgrades(newDatabase: () => Promise<NewDatabase>): void {
@@ -58,5 +64,32 @@ export function describeUpgrades(newDatabase: () => Promise<NewDatabase>): void 
     await run("UPDATE hilo_grants SET note = 'seen' WHERE note = 'upgraded'")
     await older.close()
     await newer.close()
+  })
+
+  test('a server that would misread upgraded tables grants nothing, and says why', async () => {
+    const { open } = await newDatabase()
+    const older = ledgerOver(await open())
+    const claim = (ledger: Ledger) =>
+      ledger.claim([
+        {
+          id: newId(),
+          at: 0,
+          database: 'Shop',
+          collection: 'orders',
+          count: 1,
+          lastMax: 0,
+          serverTag: 'A',
+        },
+      ])
+    await claim(older)
+    const next = ledgerOver(await open(NEWER))
+    const newest = ledgerOver(await open(AFTER_NEXT))
+    await expect(claim(older)).rejects.toThrow(
+      'has brought the tables of this ledger to version 3, and this server knows version 1. ' +
+        'Nothing is granted. Start the newer version here, too',
+    )
+    for (const [i, ledger] of [next, newest].entries())
+      expect(grantOf((await claim(ledger))[0]!).low).toBe(i + 2)
+    for (const ledger of [older, next, newest]) await ledger.close()
   })
 }

@@ -11,7 +11,6 @@ import { VERSION } from '../core/version.js'
 import type { Owner, OwnerCallbacks, OwnerConfig } from '../device/contract.js'
 import { Connection, LOST } from './connection.js'
 import { isPrerendering, onActivation } from './prerender.js'
-import { warn } from './warn.js'
 
 /** More than one owner makes, and few enough that the sum is exact. */
 export const VIEWS_OF_OWNER = 2 ** 32
@@ -160,6 +159,7 @@ export class OwnerLink {
       this.#starting = undefined
       return connection
     } catch (cause) {
+      this.#starting?.end(LOST)
       return this.#connectHere(cause)
     }
   }
@@ -179,15 +179,14 @@ export class OwnerLink {
     }
   }
 
-  /** @throws when the owner was lost, or is of another version */
+  /** @throws when the owner was lost; HiloError `outdated` when it is of another version */
   async #open(connection: Connection, callbacks: OwnerCallbacks): Promise<void> {
     const { config } = this.#options
     const firstView = this.#owners++ * VIEWS_OF_OWNER
     const version = await connection.call('open', [config, callbacks, firstView])
     if (version !== VERSION) {
-      connection.end(LOST)
-      warn(({ otherVersion }) => otherVersion(VERSION, version))
-      throw LOST
+      void connection.close(LOST)
+      throw new HiloError('outdated', `Files of ${VERSION} and ${version} are mixed. Reload.`)
     }
     this.wasOpened = true
     if (!this.#isOnline) connection.owner.setOnline(false)
@@ -195,14 +194,13 @@ export class OwnerLink {
   }
 }
 
-const NOWHERE = 'No id can be made: the code of offline-hilo could not be loaded. '
+const NOWHERE = 'No id can be made: offline-hilo could not be loaded. '
 function whyNowhere(): string {
   const { document, navigator } = globalThis as Partial<typeof globalThis>
-  if (!document)
-    return "In a worker or a service worker, import createHilo from 'offline-hilo/worker'."
+  if (!document) return "In a worker, import createHilo from 'offline-hilo/worker'."
   return navigator?.onLine === false
-    ? 'There is no network, and the service worker has to store its files, too.'
-    : 'Are its files served as JavaScript, and does the content security policy allow them ' +
+    ? 'There is no network: the service worker has to store its files.'
+    : 'Is it served as JavaScript? Does the content security policy allow it ' +
         '(worker-src, script-src)?'
 }
 

@@ -1,5 +1,6 @@
 /** The warnings for a developer's console; loaded with the first one. */
 import { shown } from '../core/brief.js'
+import type { HiloError } from '../core/errors.js'
 
 /**
  * A page has two open instances for one device.
@@ -30,19 +31,11 @@ export function noEvent(type: string, events: readonly string[]): void {
     )
 }
 
-/** The worker's file is of another build. */
-export function otherVersion(own: string, version: unknown): void {
-  console.warn(
-    `offline-hilo: this page has version ${own}, and its worker file has version ${version}. The ` +
-      'page makes ids without the worker. Deploy both files of one build.',
-  )
-}
-
 /** By page: the warnings that were given. */
 const given = new WeakMap<object, Set<string>>()
 
 /**
- * In development only, once per page and reason.
+ * Once per page and reason; in development only, but for files of two versions.
  * @param cause why there is no worker
  * @param spawn asks for one
  */
@@ -54,7 +47,8 @@ export async function degraded(
   const page = globalThis.document ?? globalThis
   const known = given.get(page) ?? new Set()
   given.set(page, known)
-  if (known.has(reason) || !isDevelopment()) return
+  const isMixed = (cause as Partial<HiloError> | undefined)?.code === 'outdated'
+  if (known.has(reason) || !(isMixed || isDevelopment())) return
   known.add(reason)
   console.warn(`offline-hilo: ${reason === 'memory' ? inMemory() : await noWorker(cause, spawn)}`)
 }

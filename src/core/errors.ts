@@ -62,8 +62,9 @@ export type HiloErrorCode =
    */
   | 'storage-failed'
   /**
-   * A newer version of this package runs in another tab, or has written this storage. Reload this
-   * page, or load that version; the stored data stays as it is.
+   * A newer version of this package runs in another tab, or has written this storage; or the page
+   * has loaded files of two versions. Reload this page, or load that version; the stored data stays
+   * as it is.
    */
   | 'outdated'
   /**

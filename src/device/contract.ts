@@ -107,7 +107,7 @@ export interface DeviceView {
   /** When this device last checked in, and got new tokens. */
   checkedIn?: number
   /** The last check-in that was answered to this page's owner. */
-  answered?: string
+  answered?: string | undefined
   /**
    * The node that answered last. Absent where a page cannot hear of answers that other pages get:
    * another node may have answered since.
@@ -121,14 +121,14 @@ export interface DeviceView {
   followed?: Stop
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */
-  failure?: Failure
+  failure?: Failure | undefined
   /** A failure of the stored ranges. The device claims new ones, so no caller is refused for it. */
-  notice?: Failure
+  notice?: Failure | undefined
   /** No, if the last claim or check-in got no answer. */
   isReachable: boolean
   storage: StorageKind
   /** It is in this package's bucket: notes go there, too. */
-  isInBucket?: true
+  isInBucket?: boolean | undefined
 }
 
 /**

@@ -6,11 +6,13 @@
  */
 import { HiloError } from '../core/errors.js'
 import type { Range } from '../core/range.js'
+import type { SharedView } from './contract.js'
 import { settle } from './device.js'
 import type { Change } from './device-store.js'
 import {
   type DeviceState,
   emptyState,
+  type Gaps,
   type GrantedRange,
   type Note,
   STATE_VERSION,
@@ -29,7 +31,7 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
       'outdated',
       `The stored ids of this device have version ${stored.version}, and this package ` +
         `knows ${STATE_VERSION}: a newer offline-hilo was here. Load that version; no id was ` +
-        'made, and what is stored stays as it is.',
+        'made, and what is stored stays.',
     )
   if (stored.version !== STATE_VERSION)
     return {
@@ -145,7 +147,33 @@ const areLedgers = maybe(
   (value) => isObject(value) && !Array.isArray(value) && Object.values(value).every(isText),
 )
 
+/** What another page of this device shows of the state, as far as it is stored so. */
+const SHARED = {
+  gaps: objectOf({
+    crash: isCount,
+    giveBack: isCount,
+    fork: isCount,
+    drop: isCount,
+    ledger: maybe(isCount),
+  } satisfies Record<keyof Gaps, Check>),
+  checkedIn: maybe(isTime),
+  serverTag: maybe(isText),
+  isReleased: isFlag,
+  stopped: isStop,
+  followed: isStop,
+}
+
+/** Another page may be of another version, and another script may use its channel. */
+export const isShown = objectOf({
+  ...SHARED,
+  free: isCount,
+  reserve: isCount,
+  surplus: isCount,
+  mixedNodes: maybe(areTexts),
+} satisfies Record<keyof SharedView, Check>) as (view: unknown) => view is SharedView
+
 const isSound = objectOf({
+  ...SHARED,
   ranges: listOf(isRange),
   leases: areHeld,
   offers: areHeld,
@@ -155,22 +183,16 @@ const isSound = objectOf({
   reserve: maybe(isCount),
   declared: maybe(listOf(objectOf({ reserve: isCount, day: isTime }))),
   sinceGrant: maybe(objectOf({ at: isTime, issued: isCount })),
-  serverTag: maybe(isText),
   nodes: maybe(areTexts),
   issued: isCount,
-  gaps: objectOf({ crash: isCount, giveBack: isCount, fork: isCount, drop: isCount }),
   grants: areTexts,
   checkIn: maybe(
     objectOf({ id: isText, grants: areShown, spent: maybe(areTexts), ledgers: areLedgers }),
   ),
-  checkedIn: maybe(isTime),
   answered: maybe(isText),
   unheard: maybe(areTexts),
-  isReleased: isFlag,
   isApart: isFlag,
   isPlain: isFlag,
   ledgers: areLedgers,
-  stopped: isStop,
-  followed: isStop,
   former: maybe(areTexts),
 } satisfies Record<Exclude<keyof DeviceState, 'version'>, Check>)

@@ -149,7 +149,7 @@ export class CollectionRecord {
     return step(stored, notes, (state) => [state, undefined]).state
   }
 
-  onChangeElsewhere(shared: SharedView): void {
+  onChangeElsewhere(shared: unknown): void {
     this.shared = heardElsewhere(this.shared, shared)
     this.notify()
     this.refresh()
@@ -176,15 +176,16 @@ export class CollectionRecord {
   view(): DeviceView {
     const { failure } = this
     return {
+      // A newer page may show more: all that it does not decide stands below.
       ...this.shared,
       order: this.owner.nextView(),
       isClaiming: this.isClaiming,
       isReachable: this.#server.isAnswered && !(failure && isNoAnswer(failure)),
       storage: this.owner.storageKind(),
-      ...(this.owner.world.isInBucket?.() && { isInBucket: true }),
-      ...(failure && { failure }),
-      ...(this.#notice && { notice: this.#notice }),
-      ...(this.#answered !== undefined && { answered: this.#answered }),
+      isInBucket: this.owner.world.isInBucket?.(),
+      failure,
+      notice: this.#notice,
+      answered: this.#answered,
     }
   }
 

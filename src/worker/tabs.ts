@@ -23,7 +23,7 @@ export interface Tabs {
 
 export interface TabsCallbacks {
   /** Another page has changed the device's numbers. */
-  onChange(collection: string, view: SharedView): void
+  onChange(collection: string, view: unknown): void
   /** Parks numbers that this page does not need. */
   parkExcess(collection: string): Promise<unknown>
 }
@@ -42,7 +42,8 @@ interface Message {
   page: string
   type: 'hello' | 'here' | 'changed' | 'park' | 'parked'
   collection: string
-  view?: SharedView | undefined
+  /** Of a page of another version, it may be anything. */
+  view?: unknown
 }
 
 /**

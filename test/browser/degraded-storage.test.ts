@@ -20,6 +20,15 @@ function withoutIndexedDb(): void {
 const idsOrCode = (count: number) =>
   window.hilo.nextIds('orders', count).catch((error: { code: string }) => error.code)
 
+/** Runs in a page, as one of the next version would. The version of the database then. */
+async function upgrade(): Promise<number> {
+  const request = (await window.home()).open('offline-hilo', 2)
+  await new Promise((resolve, reject) =>
+    Object.assign(request, { onsuccess: resolve, onerror: reject }),
+  )
+  return request.result.version
+}
+
 const makeReceipt = () =>
   window
     .consecutive(window.hilo, 'receipts')
@@ -136,13 +145,24 @@ describe.each(testedEngines())('in $title', ({ name }) => {
     await old.goto(site.url())
     await old.evaluate(nextIds, 5)
     await newer.goto(site.url({ name: 'other' }))
-    await newer.evaluate(async () => {
-      const home = await window.home()
-      await new Promise((resolve) =>
-        Object.assign(home.open('offline-hilo', 2), { onsuccess: resolve }),
-      )
-    })
+    await newer.evaluate(upgrade)
     expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
+    expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
+  })
+
+  test('an upgrade waits for no page in the back/forward cache, which then stops', async () => {
+    const site = await openSite()
+    const browser = await openBrowser(name)
+    const [old, newer] = [await browser.newPage(), await browser.newPage()]
+    await old.goto(site.url())
+    await old.evaluate(nextIds, 5)
+    await old.goto(site.url({ name: 'elsewhere' }))
+    await newer.goto(site.url({ name: 'other' }))
+    expect(await newer.evaluate(upgrade)).toBe(2)
+    await old.evaluate(() => history.back())
+    await expect
+      .poll(() => old.evaluate(() => location.search), { timeout: 20_000 })
+      .not.toContain('elsewhere')
     expect(await old.evaluate(idsOrCode, 100)).toBe('outdated')
   })
 })

@@ -38,6 +38,7 @@ function prerender() {
 function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new FakeWorld()) {
   const ownerHere = vi.fn(async () => createOwner(world))
   const stored = vi.fn()
+  const inPage = vi.fn()
   const link = new OwnerLink({
     spawn:
       spawn &&
@@ -48,7 +49,7 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
       }),
     ownerHere,
     config,
-    inPage() {},
+    inPage,
     callbacks: {
       headers: async () => ({ headers: {} }),
       changed() {},
@@ -57,7 +58,7 @@ function linkTo(spawn: ((owner: Owner) => FakeWorker) | undefined, world = new F
     },
   })
   links.push(link)
-  return { link, world, ownerHere, stored }
+  return { link, world, ownerHere, stored, inPage }
 }
 
 function collectGarbage(): void {
@@ -304,9 +305,34 @@ describe('the connection to the owner', () => {
     await claim(link)
   })
 
+  test('leads into the page when the worker refuses to begin, which is then ended', async () => {
+    const open = () => {
+      throw new TypeError('It is of another version.')
+    }
+    const { link } = linkTo((owner) => new FakeWorker({ ...owner, open }))
+    expect((await claim(link)).view.free).toBe(32)
+    expect(workers[0]!.isTerminated).toBe(true)
+  })
+
+  test('does without an owner of another version in the page, and leaves none open', async () => {
+    const { link, ownerHere, world } = linkTo(undefined)
+    const close = vi.fn()
+    ownerHere.mockImplementation(async () => ({
+      ...createOwner(world),
+      open: () => '0.0.1',
+      close,
+    }))
+    for (const calls of [1, 2]) {
+      await expect(claim(link)).rejects.toMatchObject({
+        code: 'outdated',
+        message: expect.stringMatching(/0\.0\.1.*[Rr]eload/),
+      })
+      expect(close).toHaveBeenCalledTimes(calls)
+    }
+  })
+
   test('does without a worker file of another version, and names it', async () => {
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    const { link, ownerHere } = linkTo(
+    const { link, ownerHere, inPage } = linkTo(
       (owner) =>
         new FakeWorker({
           ...owner,
@@ -319,9 +345,7 @@ describe('the connection to the owner', () => {
     expect((await claim(link)).view.free).toBe(32)
     expect(ownerHere).toHaveBeenCalledOnce()
     expect(workers[0]!.isTerminated).toBe(true)
-    await eventually(() => expect(warn).toHaveBeenCalledOnce())
-    expect(warn.mock.calls[0]![0]).toMatch(/worker file has version 0\.0\.1/)
-    warn.mockRestore()
+    expect(inPage.mock.calls).toMatchObject([[{ message: expect.stringContaining('0.0.1') }]])
   })
 })
 

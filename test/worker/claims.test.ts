@@ -471,7 +471,7 @@ describe('a claim that failed', () => {
     world.source.onClaim = () => {}
     await world.pass(60_000)
     expect(views.at(-1)).toMatchObject({ free: 32, isReachable: true })
-    expect(views.at(-1)).not.toHaveProperty('failure')
+    expect(views.at(-1)!.failure).toBeUndefined()
     world.source.onClaim = fail(unreachable())
     await owner.claim(target, 100)
     expect(world.waits).toEqual([1_000])
@@ -548,7 +548,7 @@ describe('a claim that failed', () => {
     await world.pass(1_000)
     expect(world.source.claims).toHaveLength(2)
     expect(views.at(-1)).toMatchObject({ free: 32, isReachable: true })
-    expect(views.at(-1)).not.toHaveProperty('failure')
+    expect(views.at(-1)!.failure).toBeUndefined()
   })
 
   test('is tried at once when connectivity may be back', async () => {

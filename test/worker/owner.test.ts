@@ -170,7 +170,7 @@ describe('release', () => {
     failureOf(await owner.claim(target, 100))
     const { view } = must(await release(owner))
     expect(view.isReachable).toBe(true)
-    expect(view).not.toHaveProperty('failure')
+    expect(view.failure).toBeUndefined()
   })
 
   test('does not end a pause that the server asked for', async () => {

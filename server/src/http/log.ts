@@ -11,6 +11,7 @@ import {
   LedgerReplaced,
   LedgerTablesChanged,
   LedgerUnavailable,
+  LedgerUpgraded,
   OtherIds,
   UpstreamUnavailable,
 } from '../ledger/ledger-errors.js'
@@ -59,6 +60,7 @@ const LINES: readonly (readonly [new (...given: never[]) => Error, string])[] = 
   [LedgerFileChanged, "THE LEDGER'S FILE: NOTHING IS GRANTED."],
   [LedgerTablesChanged, "THE LEDGER'S TABLES: NOTHING IS GRANTED."],
   [LedgerReplaced, 'ANOTHER LEDGER: NOTHING IS GRANTED.'],
+  [LedgerUpgraded, 'A NEWER VERSION: NOTHING IS GRANTED.'],
   [OtherIds, 'IDS OF ANOTHER LEDGER: NOTHING IS GRANTED.'],
   [LedgerUnavailable, 'The database does not answer.'],
   [CounterUnusable, 'What the numbers come from cannot be used.'],

@@ -12,6 +12,7 @@ import {
   LedgerReplaced,
   LedgerTablesChanged,
   LedgerUnavailable,
+  LedgerUpgraded,
   OtherIds,
 } from '../ledger/ledger-errors.js'
 import { toldAs, within } from '../ledger/name.js'
@@ -234,6 +235,8 @@ function faultOf(error: unknown): string | undefined {
     return `The file of this server's ledger ${FILE_CHANGES[error.what]}`
   if (error instanceof LedgerReplaced)
     return 'The database of this server holds another ledger than before, or an older state of it'
+  if (error instanceof LedgerUpgraded)
+    return 'A newer version of this server has stored what this one would misread'
   if (error instanceof OtherIds) return "This server would make other ids than its ledger's"
   if (error instanceof LedgerTablesChanged)
     return "The tables of this server's ledger are not as the server made them"

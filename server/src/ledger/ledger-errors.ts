@@ -20,6 +20,19 @@ export class LedgerReplaced extends LedgerUnavailable {
   }
 }
 
+/** A newer server has stored what this one would misread. Nothing happened. */
+export class LedgerUpgraded extends LedgerUnavailable {
+  override name = 'LedgerUpgraded'
+
+  /** @param known the version that this program knows */
+  constructor(what: string, version: string | number, known: number) {
+    super(
+      `A newer offline-hilo-server has brought ${what} to version ${version}, and this server ` +
+        `knows version ${known}. Nothing is granted. Start the newer version here, too.`,
+    )
+  }
+}
+
 const PARTS_OF_IDS: Readonly<Record<keyof IdParts, string>> = {
   nodeTag: 'node tag (--node-tag, HILO_NODE_TAG, nodeTag; of an etcd: its tag)',
   serverPrefix: 'prefix for documents (serverPrefix)',
@@ -82,8 +95,9 @@ export class LedgerTablesChanged extends LedgerUnavailable {
   constructor(what: string, options?: ErrorOptions) {
     super(
       `The tables of the ledger are not as offline-hilo-server made them: ${what}. Nothing was ` +
-        'changed, and nothing is granted, because the same numbers could be granted again. Put ' +
-        `the tables back as they were. If rows of them are lost, ${RESTORE}`,
+        'changed, and nothing is granted, because the same numbers could be granted again. If a ' +
+        'newer offline-hilo-server has upgraded them, start that version here, too. Otherwise ' +
+        `put the tables back as they were. If rows of them are lost, ${RESTORE}`,
       options,
     )
   }

@@ -1,9 +1,11 @@
 /**
  * A region's record of its numbers from the root, in the ledger's database, for all of the region's
  * servers. Each change is a transaction of its own, which keeps the row locked, and is on disk
- * before its promise resolves.
+ * before its promise resolves. A record of a newer version is neither read nor changed.
  */
 import type { DeviceStore, StoreKey } from '../../../src/device/device-store.js'
+import { STATE_VERSION } from '../../../src/device/state.js'
+import { LedgerUpgraded } from '../ledger/ledger-errors.js'
 import { adding, finding, type SqlConnection, statement } from './statements.js'
 import { DEVICES, type DeviceRow } from './tables.js'
 
@@ -55,9 +57,21 @@ export function deviceStore({ dialect, transaction, read }: SqlConnection): Devi
 const recordKey = (key: StoreKey): string => JSON.stringify(key)
 const keyOfRecord = (text: string): StoreKey => JSON.parse(text)
 
-/** Text that is not JSON is passed on: the device refuses it and sets it aside. */
+/**
+ * Text that is not JSON is passed on: the device refuses it and sets it aside.
+ * @throws LedgerUpgraded
+ */
 function readRecord(text: string | undefined): unknown {
   if (text === undefined) return undefined
+  const record = parsed(text)
+  const { version } = Object(record)
+  // guard: H17 a region misreads no record of a newer version
+  if (version > STATE_VERSION)
+    throw new LedgerUpgraded("this region's numbers", version, STATE_VERSION)
+  return record
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

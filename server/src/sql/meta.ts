@@ -3,12 +3,13 @@
  * ledger again. A process remembers the highest state that it has seen: the mark, which every
  * commit raises, and the timeline of the database. Guarantees that no transaction commits on a
  * lower state, or on a ledger with another secret: not on an old primary that came back, nor on a
- * copy in the ledger's place. Nor does a server commit that would make the ids of another ledger.
+ * copy in the ledger's place. Nor does a server commit that would make the ids of another ledger,
+ * or misread tables that a newer one has upgraded.
  */
 
 import { isKeptOutside, type Secrets } from '../ledger/grant-token.js'
 import type { IdParts } from '../ledger/ledger.js'
-import { LedgerReplaced, OtherIds } from '../ledger/ledger-errors.js'
+import { LedgerReplaced, LedgerUpgraded, OtherIds } from '../ledger/ledger-errors.js'
 import type { DatabaseChange, RowChanges } from '../ledger/row-store.js'
 import { type DatabaseRow, newDatabase } from '../ledger/rows.js'
 import { type SqlConnection, statement, type Work } from './statements.js'
@@ -20,6 +21,7 @@ interface State {
 }
 
 interface StateRow {
+  version: string | null
   secret: string | null
   /** Null before the first commit. */
   mark: string | null
@@ -38,13 +40,20 @@ export interface SameLedger extends SqlConnection {
 const ID_PARTS = { nodeTag: 'node-tag', serverPrefix: 'server-prefix' } as const
 const PARTS = Object.keys(ID_PARTS) as (keyof IdParts)[]
 
-/** @param isOurs does the ledger keep its secret still, or the fingerprint of one that is given? */
-export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs']): SameLedger {
+/** How a process knows its ledger again. */
+interface Known {
+  /** Their `isOurs`: does the ledger keep its secret still, or the fingerprint of a given one? */
+  secrets: Pick<Secrets, 'isOurs'>
+  /** Of its tables, as this program knows them. */
+  version: number
+}
+
+export function sameLedger(connection: SqlConnection, known: Known): SameLedger {
   const { schema, timeline } = connection.dialect
   const settingAs = (key: string, name: string) =>
     `(SELECT value FROM ${schema}.hilo_meta WHERE key = '${key}') AS "${name}"`
   const readState = statement(
-    `SELECT ${settingAs(SECRET, 'secret')}, ${settingAs('mark', 'mark')},
+    `SELECT ${['version', SECRET, 'mark'].map((key) => settingAs(key, key)).join()},
       ${PARTS.map((part) => settingAs(ID_PARTS[part], part)).join()}, ${timeline} AS "timeline"`,
   )
   const raiseMark = statement(
@@ -64,7 +73,7 @@ export function sameLedger(connection: SqlConnection, isOurs: Secrets['isOurs'])
     let newParts: (keyof IdParts)[] = []
     const requireSame = ([states]: readonly unknown[][]) => {
       const row = states![0] as StateRow
-      reached = stateIn(row, isOurs, least)
+      reached = stateIn(row, known, least)
       // guard: H10 a server makes no ids of another ledger
       if (parts) refuseOthers(row, parts)
       newParts = PARTS.filter((part) => row[part] === null && parts?.[part] !== undefined)
@@ -121,11 +130,17 @@ function refuseOthers(
       throw new OtherIds(part, ID_PARTS[part], kept[part], given[part])
 }
 
-/** @throws LedgerReplaced where the ledger was seen higher, or has another secret */
-function stateIn(row: StateRow, isOurs: Secrets['isOurs'], least: State): State {
+/**
+ * @throws LedgerReplaced where the ledger was seen higher, or has another secret
+ * @throws LedgerUpgraded
+ */
+function stateIn(row: StateRow, { secrets, version }: Known, least: State): State {
   const found = { mark: Number(row.mark ?? 0), timeline: row.timeline ?? least.timeline }
+  // guard: H17 a server that would misread upgraded tables grants nothing
+  if (Number(row.version) > version + 1)
+    throw new LedgerUpgraded('the tables of this ledger', row.version!, version)
   // guard: H31 another ledger grants nothing
-  if (!isOurs(row.secret))
+  if (!secrets.isOurs(row.secret))
     throw new LedgerReplaced(
       isKeptOutside(row.secret)
         ? 'its secret is kept outside of it, and this server has not been given it. Another ' +

@@ -19,7 +19,8 @@ export interface Schema {
   tables(naming: Naming): readonly string[]
   /**
    * The first brings the tables from version 1 to 2, and so on. Servers of the version before go
-   * on meanwhile, and after it: a statement names every column that it reads or writes.
+   * on meanwhile, and after it: a statement names every column that it reads or writes. A change
+   * that they would misread takes two versions: beyond the next one they grant nothing.
    */
   upgrades: readonly ((naming: Naming) => readonly string[])[]
 }
@@ -45,6 +46,8 @@ export interface Identity {
   secrets: Secrets
   /** Its public name. */
   name: string
+  /** Of its tables, as this program knows them. */
+  version: number
 }
 
 /** How a ledger is opened. */
@@ -178,7 +181,7 @@ export function upgradeSqlite(run: Run, place: string, opening: Opening): Identi
   run(statement(PUT_SETTING, 'secret', secrets.kept))
   const name = nameIn(version, readSetting(run, NAME))
   run(statement(PUT_SETTING, NAME, name))
-  return { secrets, name }
+  return { secrets, name, version: versionOf(schema) }
 }
 
 export const writeHealth = (run: Run): unknown =>

@@ -115,8 +115,9 @@ function pruning(schema: string, table: string, key: string, time: string): stri
     RETURNING 1 AS "pruned"`
 }
 
-export function sqlStore(unwatched: SqlConnection, { secrets, name }: Identity): RowStore {
-  const connection = sameLedger(untilClosed(unwatched), secrets.isOurs)
+export function sqlStore(unwatched: SqlConnection, identity: Identity): RowStore {
+  const { secrets, name } = identity
+  const connection = sameLedger(untilClosed(unwatched), identity)
   const { transaction, read } = connection
   const texts = textsIn(connection.dialect)
   const load = loader(connection.dialect)

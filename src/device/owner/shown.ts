@@ -4,6 +4,7 @@ import { total } from '../../core/range.js'
 import type { SharedView } from '../contract.js'
 import { surplus } from '../device.js'
 import type { DeviceState, Stop } from '../state.js'
+import { isShown } from '../stored.js'
 import { kept, type Surroundings } from './lease.js'
 
 export function show(state: DeviceState, around: Surroundings): SharedView {
@@ -27,16 +28,18 @@ export function show(state: DeviceState, around: Surroundings): SharedView {
  * Another tab's transaction changed this device's numbers, perhaps before the last one of this tab:
  * messages and transactions come in any order.
  */
-export const heardElsewhere = (
-  { serverTag, mixedNodes }: SharedView,
-  shared: SharedView,
-): SharedView => ({
-  // guard: H10 an older message of another tab does not hide that two nodes have granted
-  mixedNodes,
-  ...shared,
-  // guard: H9 where two tabs name two nodes, none is known to have answered last
-  serverTag: shared.serverTag === serverTag ? serverTag : undefined,
-})
+export function heardElsewhere(mine: SharedView, shared: unknown): SharedView {
+  const { serverTag, mixedNodes } = mine
+  // guard: H17 a page uses no view that it would misread
+  if (!isShown(shared)) return mine
+  return {
+    // guard: H10 an older message of another tab does not hide that two nodes have granted
+    mixedNodes,
+    ...shared,
+    // guard: H9 where two tabs name two nodes, none is known to have answered last
+    serverTag: shared.serverTag === serverTag ? serverTag : undefined,
+  }
+}
 
 /**
  * The failure of the stored ranges in one transaction, for people.

@@ -95,6 +95,7 @@ const identityIn = (
 ): Identity => ({
   secrets: secretsIn(version, meta.get('secret'), opening),
   name: nameIn(version, meta.get(NAME)),
+  version: versionOf(opening.schema ?? SCHEMA),
 })
 
 async function upgrade(
@@ -170,9 +171,13 @@ export async function refuseStandby(query: Query): Promise<void> {
     )
 }
 
-/** In the order in which running servers lock them, so that they and an upgrade do not deadlock. */
+/**
+ * In the order in which running servers lock them, so that they and an upgrade do not deadlock. A
+ * transaction that has read the version before an upgrade is over before it.
+ */
 async function lockTables(query: Query, ledger: string): Promise<void> {
   for (const table of [
+    META.name,
     'hilo_collections',
     'hilo_identities',
     'hilo_grants',

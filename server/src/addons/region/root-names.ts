@@ -8,6 +8,7 @@ import type { CheckInRequest } from '../../../../src/core/wire.js'
 import type { OwnerCallbacks } from '../../../../src/device/contract.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
 import { type DeviceState, emptyState } from '../../../../src/device/state.js'
+import { readState } from '../../../../src/device/stored.js'
 import { keyText, normalized } from '../../ledger/collections.js'
 import type {
   CheckIn,
@@ -28,10 +29,10 @@ interface Known {
   former: readonly string[]
 }
 
-/** The stored state of a collection of the region's device. */
+/** The stored state of a collection of the region's device. One that is damaged is set aside. */
 export async function heldState(devices: DeviceStore, key: StoreKey): Promise<DeviceState> {
-  const { stored } = await devices.read(key)
-  return (stored ?? emptyState()) as DeviceState
+  const read = readState((await devices.read(key)).stored)
+  return 'state' in read ? read.state : emptyState()
 }
 
 /**

@@ -3,11 +3,13 @@ import { cpSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { emptyState } from '../../../../src/device/state.js'
 import { storeChecks } from '../../../../src/store/testing.js'
 import { eventually } from '../../../../test/support/eventually.js'
 import { freePort } from '../../../../test/support/free-port.js'
+import { between, VERSIONS } from '../../../../test/support/next-version.js'
 import { openPool } from '../../../src/addons/postgres/pool.js'
 import { connectionTo } from '../../../src/addons/postgres/postgres-store.js'
 import { upgradePostgres } from '../../../src/addons/postgres/upgrade.js'
@@ -123,6 +125,20 @@ async function devicesIn({ dataDir, databaseUrl }: LedgerOptions): Promise<strin
   const keys = await deviceStore(connectionTo(pool, 'public', NO_COUNTERS)).keys()
   await pool.close()
   return keys.map(([, , prefix]) => prefix)
+}
+
+/** Runs SQL beside the region. */
+async function runIn({ dataDir, databaseUrl }: LedgerOptions, sql: string): Promise<unknown[]> {
+  if (dataDir === undefined) {
+    const pool = openPool(databaseUrl!)
+    return pool.query(sql).finally(() => pool.close())
+  }
+  const db = new DatabaseSync(join(dataDir, SQLITE_FILE))
+  try {
+    return db.prepare(sql.replaceAll('public.', '')).all()
+  } finally {
+    db.close()
+  }
 }
 
 /** Claims until there are none left. */
@@ -274,6 +290,21 @@ test('a device that saw higher numbers in another region burns nothing', async (
   const [low] = span(await south.take())
   expect(low).toBeGreaterThan(32)
   expect(span(await north.take({ lastMax: low! + 31 }))).toEqual([33, 64])
+})
+
+test.each(VERSIONS)('a region, and %s: it grants, also after a start', async (_, versions) => {
+  const root = await newRoot()
+  vi.stubGlobal('fetch', between(versions, fetch))
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const dataDir = newFolder()
+  const region = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
+  const taken = [span(await region.take())]
+  await region.close()
+  const again = await newRegion({ url: root.url, reserve: 64 }, { dataDir })
+  for (const count of [32, 500]) taken.push(span(await again.take({ count })))
+  expect(taken.map(([low]) => low)).toEqual([1, 33, 65])
+  const [outcome] = await again.ledger.nextIdentities([{ database: 'shop', name: 'bills', at: AT }])
+  expect(outcome).toMatchObject({ value: 1 })
 })
 
 test('a copied region is found at its first claim, and drops what it held', async () => {
@@ -876,6 +907,51 @@ describe('what a region holds is stored', () => {
     }
   }))
     test(`in PostgreSQL: ${name}`, run)
+
+  test.each([
+    ['SQLite', async () => ({ dataDir: newFolder() })],
+    ['PostgreSQL', async () => ({ databaseUrl: await newDatabase() })],
+  ])(
+    'in %s: what a newer version has stored is left alone, and not granted',
+    async (_, newStorage) => {
+      const root = await newRoot()
+      const storage: LedgerOptions = await newStorage()
+      const first = await newRegion({ url: root.url }, storage)
+      const { token } = await first.take()
+      const log = { error: vi.fn(), info() {} }
+      const ask = async ({ ledger }: typeof first, path: string, body: object) => {
+        const handle = createHiloHandler({ ledger, log, open: true })
+        const headers = { 'Content-Type': 'application/json' }
+        const init = { method: 'POST', headers, body: JSON.stringify({ ...body }) }
+        const answer = await handle(new Request(`http://x.test/databases/shop/hilo/${path}`, init))
+        return { status: answer.status, body: await answer.json() }
+      }
+      const claim = () => ({ claim: newId(), collections: [{ tag: 'orders', count: 32 }] })
+      const state = '{"version":2,"all":["it"]}'
+      await runIn(storage, `UPDATE public.hilo_devices SET state = '${state}'`)
+      const again = await newRegion({ url: root.url }, storage)
+      const refusal = {
+        status: 503,
+        body: { Message: expect.stringContaining('Nothing was granted') },
+      }
+      for (const region of [first, again])
+        expect(await ask(region, 'next', claim())).toMatchObject(refusal)
+      const held = { grants: [{ token, next: 1 }], ledgers: { A: await nameOf(root) } }
+      expect(await ask(again, 'checkin', { id: newId(), ...held })).toMatchObject(refusal)
+      const reasons = log.error.mock.calls.map(([{ reason }]) => reason)
+      expect(reasons.length).toBeGreaterThan(0)
+      for (const reason of reasons)
+        expect(reason).toMatch(
+          /newer offline-hilo-server .* version 2, .* version 1\. Nothing is granted\. Start/,
+        )
+      await again.close()
+      await first.close()
+      const etcd = { etcd: ['http://127.0.0.1:1'] }
+      await expect(openLedger({ ...storage, upstream: etcd })).rejects.toThrow('version 2')
+      const stored = 'SELECT state AS "state" FROM public.hilo_devices'
+      expect(await runIn(storage, stored)).toEqual([expect.objectContaining({ state })])
+    },
+  )
 
   test('a record that cannot be read is set aside, and its numbers are a gap', async () => {
     const root = await newRoot()
