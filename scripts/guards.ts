@@ -1381,6 +1381,11 @@ export const GUARDS: Guard[] = [
     'return hosts',
   ),
   guard('H38 a form is tried before anything starts', 'core/id-format'),
+  guard(
+    'H38 what an app changes after its call changes nothing',
+    'client/read-once',
+    'const copy = value',
+  ),
   guard('H38 a form is tried with a second number before its first id', 'core/id-format', 'false'),
   guard('H38 an id is not the one before', 'core/id-format', 'false'),
   guard('H38 the numbers of two series have different texts', 'addons/consecutive/strangers'),
