@@ -8,7 +8,7 @@ import { bindMethods } from '../core/bound.js'
 import { isPlain } from '../core/check-keys.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
-import { onAbort } from '../core/on-abort.js'
+import { isSignal, onAbort } from '../core/on-abort.js'
 import { openBucket } from '../device/bucket.js'
 import type { OwnerCallbacks } from '../device/contract.js'
 import {
@@ -23,12 +23,7 @@ import {
 } from '../device/hilo-options.js'
 import type { Allocator } from './allocator.js'
 import type { Batch } from './batch.js'
-import type {
-  Counts,
-  IdentityOptions,
-  ReserveArgs,
-  ReserveOptions,
-} from './call-args.js'
+import type { Counts, IdentityOptions, ReserveArgs, ReserveOptions } from './call-args.js'
 import { EVENTS, Events, type HiloEvents, type HiloListener } from './events.js'
 import { Instance, newId, type Realm } from './instance.js'
 import type { Activity, Inspection, Observer } from './observer.js'
@@ -348,7 +343,9 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   ): Promise<void>
   async release(...args: unknown[]): Promise<void> {
     const [first, second] = args
-    const [of, options] = isPlain(first) ? [undefined, first] : [first, second]
+    // A plain object, or a bare signal, is no collection, and must not give everything back.
+    const isOptions = isPlain(first) || isSignal(first)
+    const [of, options] = isOptions ? [undefined, first] : [first, second]
     return this.#online('release', [of as CollectionRef], options, 'signal', 'database')
   }
 

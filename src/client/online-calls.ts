@@ -5,15 +5,10 @@
 import type { fromFailure } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import type { onAbort } from '../core/on-abort.js'
-import type { CallLimits } from '../device/hilo-options.js'
 import type { DeviceView, HeldCollection, Target } from '../device/contract.js'
+import type { CallLimits } from '../device/hilo-options.js'
 import { notReserved } from '../device/reserved.js'
-import {
-  type Checks,
-  checkIdentityKey,
-  type ReserveArgs,
-  readReserve,
-} from './call-args.js'
+import { type Checks, checkIdentityKey, type ReserveArgs, readReserve } from './call-args.js'
 import type { Instance } from './instance.js'
 import { limited } from './limited.js'
 import type { PageLeases } from './page-leases.js'

@@ -183,15 +183,15 @@ export class HiloError extends Error {
  * becomes `fallback`.
  */
 export function toFailure(error: unknown, fallback: HiloErrorCode): Failure {
-  if (!(error instanceof HiloError))
-    return { code: fallback, message: messageOf(error) }
+  if (!(error instanceof HiloError)) return { code: fallback, message: messageOf(error) }
   // guard: H23 an error keeps its code
   const { name: _, message, cause, ...details } = error
   return {
     ...details,
     message,
     ...(cause !== undefined && {
-      cause: cause instanceof HiloError ? toFailure(cause, error.code) : readable(() => String(cause)),
+      cause:
+        cause instanceof HiloError ? toFailure(cause, error.code) : readable(() => String(cause)),
     }),
   } as Failure
 }

@@ -61,7 +61,7 @@ test('an option that says something else each time is checked as it is used', ()
   expect(checkOptions(options, 'https://shop.example.com').timeout).toBe(1000)
 })
 
-test('sums that change after `closePeriod` was called: those of the call are recorded', async () => {
+test('sums that change after `closePeriod`: those of the call are recorded', async () => {
   const receipts = consecutive(createTestHilo(), 'receipts', { period: 'day' })
   const { period } = await receipts.next({ key: 'sale' })
   const sums = { cash: 12 }

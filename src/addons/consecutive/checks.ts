@@ -13,7 +13,7 @@ export function checkCall<T extends object>(
   options: T | undefined,
   ...known: (keyof T & string)[]
 ): Partial<T> {
-  return (options === undefined || options === null) ? {} : checkKeys('options', options, known)
+  return options === undefined || options === null ? {} : checkKeys('options', options, known)
 }
 
 /** @throws HiloError `invalid-argument` */

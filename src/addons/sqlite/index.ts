@@ -321,8 +321,8 @@ function attempt(act: () => unknown): void {
 const storageFailed = (what: string, cause?: unknown): HiloError =>
   new HiloError(
     'storage-failed',
-    `SQLite failed: ${brief(what, 23).replace(/\.$/, '')}. No id was handed out. Nothing was lost: mend it and try ` +
-      'again.',
+    `SQLite failed: ${brief(what, 23).replace(/\.$/, '')}. No id was handed out. Nothing was ` +
+      'lost: mend it and try again.',
     { cause, ...(what.includes('is locked') && { retryAfter: RETRY_AFTER_MS }) },
   )
 
