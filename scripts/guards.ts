@@ -840,6 +840,7 @@ export const GUARDS: Guard[] = [
     'server/ledger/bound-stock',
     'const part = takeFrom(fresh, count)',
   ),
+  guard('H22 a row that makes no sense is not read', 'server/edited-rows'),
   guard('H22 a ledger is opened with its own secret or not at all', 'server/renew-secret'),
   guard(
     'H22 a ledger knows of a secret outside of it before a server signs with it',
