@@ -13,13 +13,13 @@ export interface Limits {
  * why a goal is not reached.
  */
 export const ENTRIES: (Limits & { name: string; file: string })[] = [
-  { name: 'page', file: 'client/index.js', budget: 17.7 * kB, goal: 11.9 * kB },
-  { name: 'worker', file: 'worker/entry.js', budget: 22.65 * kB, goal: 14.8 * kB },
+  { name: 'page', file: 'client/index.js', budget: 17.8 * kB, goal: 11.9 * kB },
+  { name: 'worker', file: 'worker/entry.js', budget: 22.7 * kB, goal: 14.8 * kB },
   { name: 'inspector', file: 'addons/inspector/index.js', budget: 9 * kB },
   { name: 'raven (with its pluraliser)', file: 'addons/raven.js' },
   { name: 'format (with its cipher)', file: 'addons/format.js' },
   { name: 'react', file: 'addons/react.js' },
-  { name: 'consecutive', file: 'addons/consecutive/index.js', budget: 15.2 * kB },
+  { name: 'consecutive', file: 'addons/consecutive/index.js', budget: 15.3 * kB },
   { name: 'consecutive/chain', file: 'addons/consecutive/chain.js', budget: 3.55 * kB },
   { name: 'source', file: 'source/index.js' },
   { name: 'textbook', file: 'addons/textbook.js' },
@@ -28,5 +28,5 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 export const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1_000 * kB },
-  { ...SERVER_PACKAGE, budget: 1_110 * kB },
+  { ...SERVER_PACKAGE, budget: 1_112 * kB },
 ]

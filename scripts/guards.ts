@@ -847,6 +847,7 @@ export const GUARDS: Guard[] = [
     'server/ledger/bound-stock',
     'const part = takeFrom(fresh, count)',
   ),
+  guard('H22 a row that makes no sense is not read', 'server/edited-rows'),
   guard('H22 a ledger is opened with its own secret or not at all', 'server/renew-secret'),
   guard(
     'H22 a ledger knows of a secret outside of it before a server signs with it',
@@ -1393,6 +1394,11 @@ export const GUARDS: Guard[] = [
     'return hosts',
   ),
   guard('H38 a form is tried before anything starts', 'core/id-format'),
+  guard(
+    'H38 what an app changes after its call changes nothing',
+    'client/read-once',
+    'const copy = value',
+  ),
   guard('H38 a form is tried with a second number before its first id', 'core/id-format', 'false'),
   guard('H38 an id is not the one before', 'core/id-format', 'false'),
   guard('H38 the numbers of two series have different texts', 'addons/consecutive/strangers'),

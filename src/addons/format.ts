@@ -89,8 +89,9 @@ const EAN13_DIGITS = 12
  * @throws HiloError `invalid-argument` when an option is wrong
  */
 export function idForm(options: FormOptions = {}): IdForm {
-  checkKeys('options', options, ['prefix', 'width', 'checkDigit', 'permutation', 'serverTag'])
-  const { prefix = '', width, checkDigit, permutation, serverTag = 'A' } = options
+  const known = ['prefix', 'width', 'checkDigit', 'permutation', 'serverTag']
+  const given = checkKeys('options', options, known)
+  const { prefix = '', width, checkDigit, permutation, serverTag = 'A' } = given
   for (const [name, text] of Object.entries({ prefix, serverTag }))
     if (typeof text !== 'string') throw invalid(`\`${name}\` is a text; this is ${shown(text)}.`)
   if (checkDigit !== undefined && typeof checkDigit?.compute !== 'function')
@@ -163,11 +164,11 @@ export function idForm(options: FormOptions = {}): IdForm {
 export function ean13(
   options: Omit<FormOptions, 'prefix' | 'width' | 'checkDigit'> & { prefix: string },
 ): IdForm {
-  checkKeys('options', options, ['prefix', 'permutation', 'serverTag'])
-  const { prefix } = options
+  const given = checkKeys('options', options, ['prefix', 'permutation', 'serverTag'])
+  const { prefix } = given
   if (typeof prefix !== 'string' || !/^[0-9]{1,11}$/.test(prefix))
     throw invalid(`\`prefix\` has 1 to 11 digits; this is ${shown(prefix)}.`)
-  return idForm({ ...options, prefix, width: EAN13_DIGITS - prefix.length, checkDigit: cdigitGtin })
+  return idForm({ ...given, prefix, width: EAN13_DIGITS - prefix.length, checkDigit: cdigitGtin })
 }
 
 /**

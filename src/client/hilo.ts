@@ -8,7 +8,7 @@ import { bindMethods } from '../core/bound.js'
 import { isPlain } from '../core/check-keys.js'
 import { fromFailure, HiloError } from '../core/errors.js'
 import { type CollectionRef, collectionOf } from '../core/names.js'
-import { onAbort } from '../core/on-abort.js'
+import { isSignal, onAbort } from '../core/on-abort.js'
 import { openBucket } from '../device/bucket.js'
 import type { OwnerCallbacks } from '../device/contract.js'
 import {
@@ -23,13 +23,7 @@ import {
 } from '../device/hilo-options.js'
 import type { Allocator } from './allocator.js'
 import type { Batch } from './batch.js'
-import type {
-  Counts,
-  IdentityOptions,
-  ReleaseArgs,
-  ReserveArgs,
-  ReserveOptions,
-} from './call-args.js'
+import type { Counts, IdentityOptions, ReserveArgs, ReserveOptions } from './call-args.js'
 import { EVENTS, Events, type HiloEvents, type HiloListener } from './events.js'
 import { Instance, newId, type Realm } from './instance.js'
 import type { Activity, Inspection, Observer } from './observer.js'
@@ -198,8 +192,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    */
   async take(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<Batch> {
     checkCount('count', count)
-    const allocator = this.#allocatorOf(collection, options, 'timeout', 'signal')
-    return allocator.take(count, this.#limits(options))
+    const limits = this.#limits(options)
+    return this.#instance.allocatorOf(collection, limits.database).take(count, limits)
   }
 
   /**
@@ -209,8 +203,8 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    */
   async warm(collection: CollectionRef<Name>, count: number, options?: IdOptions): Promise<void> {
     checkCount('count', count)
-    const allocator = this.#allocatorOf(collection, options, 'timeout', 'signal')
-    return allocator.warm(count, this.#limits(options))
+    const limits = this.#limits(options)
+    return this.#instance.allocatorOf(collection, limits.database).warm(count, limits)
   }
 
   /**
@@ -229,8 +223,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   reserve(counts: Counts<Name>, options?: ReserveOptions): Promise<void>
   async reserve(...args: unknown[]): Promise<void> {
     const [first, second, third] = args
-    const options = typeof second === 'number' || !isPlain(first) ? third : second
-    return this.#online('reserve', args as ReserveArgs, options, 'timeout', 'signal', 'database')
+    const isOne = typeof second === 'number' || !isPlain(first)
+    const of = isOne ? [first, second] : [{ ...first }]
+    const options = isOne ? third : second
+    return this.#online('reserve', of as ReserveArgs, options, 'timeout', 'signal', 'database')
   }
 
   /**
@@ -242,8 +238,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * ledger answers than the one of this device's ids
    */
   async nextIdentity(collection: CollectionRef, options?: IdentityOptions): Promise<number> {
-    const args = [collection, options] as const
-    return this.#online('nextIdentity', args, options, 'key', 'signal', 'database')
+    return this.#online('nextIdentity', [collection], options, 'key', 'signal', 'database')
   }
 
   /** How things stand now, for a UI. It waits for nothing. */
@@ -348,8 +343,10 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
   ): Promise<void>
   async release(...args: unknown[]): Promise<void> {
     const [first, second] = args
-    const options = isPlain(first) ? first : second
-    return this.#online('release', args as ReleaseArgs, options, 'signal', 'database')
+    // A plain object, or a bare signal, is no collection, and must not give everything back.
+    const isOptions = isPlain(first) || isSignal(first)
+    const [of, options] = isOptions ? [undefined, first] : [first, second]
+    return this.#online('release', [of as CollectionRef], options, 'signal', 'database')
   }
 
   /**
@@ -362,7 +359,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
    * @throws HiloError `storage-failed`, `outdated`, `closed`
    */
   async startOver(options?: Pick<IdOptions, 'database'>): Promise<void> {
-    return this.#online('startOver', [options?.database], options, 'database')
+    return this.#online('startOver', undefined, options, 'database')
   }
 
   /**
@@ -415,28 +412,28 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     options: IdOptions | undefined,
   ): Promise<T> {
     try {
-      const allocator = this.#allocatorOf(collection, options, 'timeout', 'signal')
-      // Nearly every call ends here: nothing is made but the promise.
-      if (!options && allocator.canServe(count)) return Promise.resolve(take(allocator))
-      return allocator.when(count, take, this.#limits(options))
+      if (options === undefined) {
+        const allocator = this.#instance.allocatorOf(collection, options)
+        // Nearly every call ends here: nothing is made but the promise.
+        if (allocator.canServe(count)) return Promise.resolve(take(allocator))
+      }
+      const limits = this.#limits(options)
+      return this.#instance.allocatorOf(collection, limits.database).when(count, take, limits)
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  /** @param known the options that the call has, besides the database */
-  #allocatorOf(
-    collection: CollectionRef,
-    options?: CallLimits,
-    ...known: (keyof CallLimits)[]
-  ): Allocator {
-    const { database } = options === undefined ? NOTHING : checkCall(options, ...known, 'database')
-    return this.#instance.allocatorOf(collection, database)
+  #allocatorOf(collection: CollectionRef, options?: CallLimits): Allocator {
+    const of = options === undefined ? options : checkCall(options, 'database').database
+    return this.#instance.allocatorOf(collection, of)
   }
 
-  #limits(options: CallOptions | undefined): WaitLimits {
-    const { timeout = this.#instance.options.timeout, signal } = options ?? {}
-    return { timeout, signal }
+  /** The options of a call are read here, and nowhere else. */
+  #limits(options?: IdOptions): WaitLimits & IdOptions {
+    const known = ['timeout', 'signal', 'database'] as const
+    const { timeout = this.#instance.options.timeout, ...of } = checkCall(options, ...known)
+    return { timeout, ...of }
   }
 
   #switchOnline(isOn: boolean): void {
@@ -473,7 +470,7 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     const call = `\`hilo.${name}()\``
     const calls = await withinLimits(this.#loadOnlineCalls(), { timeout, signal, call })
     const make = calls[name] as (...all: [Caller, typeof args]) => ReturnType<OnlineCalls[M]>
-    return await make(this.#caller(startedAt), args)
+    return await make(this.#caller(startedAt, checked), args)
   }
 
   /** @throws HiloError `closed`, `server-unreachable` */
@@ -498,16 +495,15 @@ export class Hilo<Name extends string = string> extends EventTarget implements A
     }
   }
 
-  #caller(startedAt: number): Caller {
+  #caller(startedAt: number, options: CallLimits): Caller {
     return {
       startedAt,
+      options,
       instance: this.#instance,
       PageLeases,
       HiloError,
       fromFailure,
-      checkCall,
       checkCount,
-      isPlain,
       newId,
       onAbort,
     }
@@ -523,6 +519,5 @@ function notLoaded(cause: unknown): never {
   throw new HiloError('server-unreachable', NOT_LOADED, { cause })
 }
 
-const NOTHING: CallLimits = {}
 const takeId = (allocator: Allocator): string => allocator.nextIdSync()
 const takeNumber = (allocator: Allocator): number => allocator.nextNumberSync()

@@ -6,16 +6,9 @@ import type { fromFailure } from '../core/errors.js'
 import type { CollectionRef } from '../core/names.js'
 import type { onAbort } from '../core/on-abort.js'
 import type { DeviceView, HeldCollection, Target } from '../device/contract.js'
+import type { CallLimits } from '../device/hilo-options.js'
 import { notReserved } from '../device/reserved.js'
-import {
-  type Checks,
-  type IdentityOptions,
-  type ReleaseArgs,
-  type ReserveArgs,
-  readIdentity,
-  readRelease,
-  readReserve,
-} from './call-args.js'
+import { type Checks, checkIdentityKey, type ReserveArgs, readReserve } from './call-args.js'
 import type { Instance } from './instance.js'
 import { limited } from './limited.js'
 import type { PageLeases } from './page-leases.js'
@@ -28,6 +21,8 @@ export { giveBack } from './give-back.js'
  * none of them, because bundlers would cut them out of the page's file.
  */
 export interface Caller extends Checks {
+  /** Of the call: checked, and a copy. */
+  options: CallLimits
   instance: Instance
   PageLeases: typeof PageLeases
   fromFailure: typeof fromFailure
@@ -39,9 +34,8 @@ export interface Caller extends Checks {
 
 /** @throws HiloError */
 export async function reserve(caller: Caller, args: ReserveArgs): Promise<void> {
-  const { instance, fromFailure } = caller
-  const { counts, options } = readReserve(args, caller)
-  const wanted = counts.map(({ ref, count }) => ({
+  const { instance, options, fromFailure } = caller
+  const wanted = readReserve(args, caller).map(({ ref, count }) => ({
     pageLeases: instance.allocatorOf(ref, options.database).pageLeases,
     count,
   }))
@@ -73,9 +67,11 @@ async function filledUp(pageLeases: PageLeases, view: DeviceView): Promise<void>
 }
 
 /** @throws HiloError */
-export async function release(caller: Caller, args: ReleaseArgs): Promise<void> {
-  const { instance, fromFailure } = caller
-  const { ref, options } = readRelease(args, caller)
+export async function release(
+  caller: Caller,
+  [ref]: readonly [collection: CollectionRef | undefined],
+): Promise<void> {
+  const { instance, options, fromFailure } = caller
   const one = ref === undefined ? undefined : instance.allocatorOf(ref, options.database)
   const meaning = 'What was not sent yet stays on this device.'
   return limited(caller, options, meaning, async (ended) => {
@@ -107,11 +103,9 @@ async function everyCollection(caller: Caller, database?: string): Promise<Used[
 }
 
 /** @throws HiloError */
-export async function startOver(
-  caller: Caller,
-  [database]: readonly [database: string | undefined],
-): Promise<void> {
+export async function startOver(caller: Caller): Promise<void> {
   const { instance, fromFailure } = caller
+  const { database } = caller.options
   for (const { pageLeases, stock } of await everyCollection(caller, database)) {
     const answer = await instance.link.call('startOver', [pageLeases.target])
     pageLeases.observe(answer.view)
@@ -124,10 +118,10 @@ export async function startOver(
 /** @throws HiloError */
 export async function nextIdentity(
   caller: Caller,
-  [collection, given]: readonly [collection: CollectionRef, options: IdentityOptions | undefined],
+  [collection]: readonly [collection: CollectionRef],
 ): Promise<number> {
-  const { instance, newId, HiloError, fromFailure } = caller
-  const options = readIdentity(given, caller)
+  const { instance, options, newId, HiloError, fromFailure } = caller
+  checkIdentityKey(options.key, caller)
   const { name, database } = instance.find(collection, options.database)
   if (instance.options.source) throw new HiloError('invalid-argument', NO_IDENTITIES)
   const meaning = 'A number may have been taken: ask again with the same key.'

@@ -11,16 +11,20 @@ export function isPlain(value: unknown): value is object {
 
 /**
  * An option with a wrong name would have no effect.
+ * @returns a copy: an app may use its object again for another call, before this one has read it
  * @throws HiloError `invalid-argument`
  */
-export function checkKeys(name: string, value: unknown, known: readonly string[]): void {
+export function checkKeys<T>(name: string, value: T, known: readonly string[]): T {
   if (!isPlain(value)) throw invalid(name, `a plain object, as in { ${known[0]} }`, value)
-  for (const key of Object.keys(value))
+  // guard: H38 what an app changes after its call changes nothing
+  const copy = { ...value }
+  for (const key of Object.keys(copy))
     if (!known.includes(key)) {
       const near = nearest(key, known)
       const advice = near ? `Did you mean \`${near}\`?` : `Known: ${known.join(', ')}.`
       throw nothingDone(`there is no \`${name}.${key}\`. ${advice}`)
     }
+  return copy
 }
 
 /** Which of these names is most like this one? */

@@ -3,7 +3,7 @@
  * `stack` of an error, so failures cross realms as {@link Failure} data and become a {@link
  * HiloError} again at the public edge.
  */
-import { brief } from './brief.js'
+import { brief, messageOf, readable } from './brief.js'
 
 /** The cause, for code to act on. The message explains it and names a remedy. */
 export type HiloErrorCode =
@@ -184,15 +184,15 @@ export class HiloError extends Error {
  * becomes `fallback`.
  */
 export function toFailure(error: unknown, fallback: HiloErrorCode): Failure {
-  if (!(error instanceof HiloError))
-    return { code: fallback, message: String((error as Error)?.message ?? error) }
+  if (!(error instanceof HiloError)) return { code: fallback, message: messageOf(error) }
   // guard: H23 an error keeps its code
   const { name: _, message, cause, ...details } = error
   return {
     ...details,
     message,
     ...(cause !== undefined && {
-      cause: cause instanceof HiloError ? toFailure(cause, error.code) : String(cause),
+      cause:
+        cause instanceof HiloError ? toFailure(cause, error.code) : readable(() => String(cause)),
     }),
   } as Failure
 }

@@ -186,17 +186,18 @@ export type CheckedOptions = HiloOptions &
  * @param base a relative `url` is resolved against it: the page's address
  * @throws HiloError `invalid-argument`
  */
-export function checkOptions(options: HiloOptions, base: string | undefined): CheckedOptions {
-  check('options', options, CHECKS)
-  for (const [name, each] of Object.entries(options.collections ?? {}))
-    if (each !== undefined) check(`collections.${name}`, each, { reserve: count })
+export function checkOptions(given: HiloOptions, base: string | undefined): CheckedOptions {
+  const options = check('options', given, CHECKS)
+  const collections = { ...options.collections }
+  for (const [name, each] of Object.entries(collections))
+    if (each !== undefined)
+      collections[name] = check(`collections.${name}`, each, { reserve: count })
   if (options.database !== undefined) checkDatabase(options.database, options)
-  const { formatId, collections = {}, identityPartsSeparator = DEFAULT_SEPARATOR } = options
+  const { formatId, identityPartsSeparator = DEFAULT_SEPARATOR } = options
   // guard: H38 a form is tried before anything starts
   if (formatId) tryFormat(formatId, Object.keys(collections), identityPartsSeparator)
   return {
     database: 'default',
-    collections: {},
     reserve: DEFAULT_RESERVE,
     name: 'offline-hilo',
     timeout: DEFAULT_TIMEOUT_MS,
@@ -206,6 +207,7 @@ export function checkOptions(options: HiloOptions, base: string | undefined): Ch
     ...(Object.fromEntries(
       Object.entries(options).filter(([, value]) => value !== undefined),
     ) as HiloOptions),
+    collections,
     url: options.source ? '' : serverUrl(options.url, base),
     ...(options.reserve !== undefined && { isReserveDeclared: true }),
   }
@@ -277,8 +279,8 @@ export interface CallLimits {
  */
 export function checkCall(options: unknown, ...known: (keyof CallLimits)[]): CallLimits {
   if (options === undefined || options === null) return {}
-  check('options', options, Object.fromEntries(known.map((key) => [key, CALL_CHECKS[key]])))
-  return options
+  const checks = Object.fromEntries(known.map((key) => [key, CALL_CHECKS[key]]))
+  return check('options', options, checks)
 }
 
 /** @throws HiloError `invalid-argument` */
@@ -292,10 +294,11 @@ export function checkListener(value: unknown): void {
   if (typeof value !== 'function') throw invalid('listener', 'a function', value)
 }
 
-function check(name: string, value: unknown, checks: Record<string, Check>): void {
-  checkKeys(name, value, Object.keys(checks))
-  for (const [key, item] of Object.entries(value as object)) {
+function check<T>(name: string, value: T, checks: Record<string, Check>): T {
+  const copy = checkKeys(name, value, Object.keys(checks))
+  for (const [key, item] of Object.entries(copy as object)) {
     const [rule, isRight] = checks[key]!
     if (item !== undefined && !isRight(item as never)) throw invalid(`${name}.${key}`, rule, item)
   }
+  return copy
 }

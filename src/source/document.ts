@@ -68,8 +68,9 @@ const EXAMPLE: Place = { database: 'database', collection: 'collection' }
  * @throws HiloError `invalid-argument`
  */
 export function documentSource(options: DocumentOptions): HiloSource {
-  checkKeys('options', options, ['url', 'key', 'capacity', 'headers', 'fetch'])
-  const { url, key, capacity: minSize = MIN_CAPACITY, headers, fetch: send } = options
+  const known = ['url', 'key', 'capacity', 'headers', 'fetch']
+  const given = checkKeys('options', options, known)
+  const { url, key, capacity: minSize = MIN_CAPACITY, headers, fetch: send } = given
   // An app may navigate later, and a relative URL would then mean another document.
   const base = baseUrl(globalThis.location)
   checkTemplate(url, base)

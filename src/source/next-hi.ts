@@ -46,8 +46,8 @@ export interface NextHiOptions {
  * @throws HiloError `invalid-argument`
  */
 export function nextHiSource(options: NextHiOptions): HiloSource {
-  checkKeys('options', options, ['key', 'nextHi', 'maxLo', 'firstId'])
-  const { key, nextHi, maxLo, firstId = 0 } = options
+  const given = checkKeys('options', options, ['key', 'nextHi', 'maxLo', 'firstId'])
+  const { key, nextHi, maxLo, firstId = 0 } = given
   if (typeof key !== 'string' || key === '')
     throw invalid(
       '`key` has to name the counter behind `nextHi`, for instance its tenant: a device keeps ' +

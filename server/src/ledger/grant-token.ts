@@ -165,8 +165,7 @@ function partsOf(kept: string | undefined): [signer?: string | undefined, own?: 
 }
 
 /** @param kept a ledger's record of its secret */
-export const isKeptOutside = (kept: string | null): boolean =>
-  kept?.startsWith(FINGERPRINT) ?? false
+export const isKeptOutside = (kept: string | null): boolean => `${kept}`.startsWith(FINGERPRINT)
 
 /** Of a secret that cannot be guessed: its options refuse a short one. */
 const fingerprint = (secret: string): string =>

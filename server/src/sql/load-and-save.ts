@@ -94,7 +94,7 @@ type Found = Readonly<Record<keyof ReturnType<typeof lookupsIn>, readonly unknow
 function rowsFrom(select: Selection, found: Found): LoadedRows {
   const named = {
     collections: found.collections.map(toCollection),
-    identities: found.identities as LoadedIdentity[],
+    identities: decoded(IDENTITIES, found.identities) as LoadedIdentity[],
   }
   const chosen = (isChosen: (row: { droppedAt: number | null }) => boolean) => ({
     collections: byText(named.collections.filter(isChosen), keyText),

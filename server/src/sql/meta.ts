@@ -151,7 +151,7 @@ function stateIn(row: StateRow, { secrets, version }: Known, least: State): Stat
   if (found.timeline < least.timeline)
     throw new LedgerReplaced('it is on an older timeline, as a primary that came back is')
   // guard: H31 an older state of the ledger grants nothing
-  if (found.mark < least.mark)
+  if (!(found.mark >= least.mark))
     throw new LedgerReplaced('it lacks commits that this server has seen, as a copy of it does')
   return found
 }

@@ -54,9 +54,9 @@ export function versionIn(stored: string | undefined, isEmpty: boolean): number 
   return Number(stored)
 }
 
-/** SQLite's words for a table, a column or a key that is not there. They have no code. */
+/** For a table, a column or a key that is not there, and a number above 2^53. They have no code. */
 const SQLITE_LACKS =
-  /^(no such (table|column)|table \S+ has no column|cannot modify|ON CONFLICT clause does not)/
+  /^(no such (table|column)|table \S+ has no column|cannot modify|ON CONFLICT clause|Value is too)/
 
 export function refuseLacking(error: unknown): void {
   const message = (error as Error | undefined)?.message ?? ''

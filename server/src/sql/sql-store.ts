@@ -4,7 +4,7 @@ import type { IdentityKey } from '../ledger/ledger.js'
 import { LedgerUnavailable } from '../ledger/ledger-errors.js'
 import type { NewGrant } from '../ledger/overlap.js'
 import type { RowStore, Selection, StepResult, Transaction } from '../ledger/row-store.js'
-import type { CountsRow, GrantRow, SeriesRow } from '../ledger/rows.js'
+import type { CountsRow, GrantRow } from '../ledger/rows.js'
 import { requireSound } from '../ledger/sound-changes.js'
 import { deviceStore } from './devices.js'
 import { type Loader, loader, saver, toCollection } from './load-and-save.js'
@@ -151,10 +151,10 @@ export function sqlStore(unwatched: SqlConnection, identity: Identity): RowStore
         GRANTS,
         await readAll(texts.covering, database, collection, number),
       ).reverse(),
-    readSeries: (database, { collection, place }, limit) =>
-      readAll(texts.seriesOf, database, collection, place, limit),
+    readSeries: async (database, { collection, place }, limit) =>
+      decoded(SERIES, await readAll(texts.seriesOf, database, collection, place, limit)),
     findSeries: async ({ database, collection, nameKey }) =>
-      (await readAll<SeriesRow>(texts.seriesAt, database, collection, nameKey))[0],
+      decoded(SERIES, await readAll(texts.seriesAt, database, collection, nameKey))[0],
     readHandedOver: ({ database, collection }) => readAll(texts.handedOver, database, collection),
     countSeries: async (database) =>
       (await readAll<{ count: number }>(texts.seriesCount, database))[0]!.count,
@@ -167,8 +167,8 @@ export function sqlStore(unwatched: SqlConnection, identity: Identity): RowStore
       identities: await readAll(texts.identityNames),
     }),
     countFree: async () => (await readAll<{ count: number }>(texts.free))[0]!.count,
-    readOld: async ({ settledBefore, heardBefore }) =>
-      decoded(GRANTS, await readAll(texts.oldGrants, settledBefore, heardBefore)),
+    readOld: ({ settledBefore, heardBefore }) =>
+      readAll(texts.oldGrants, settledBefore, heardBefore),
     readIdentities: (database) => readAll<IdentityKey>(texts.identitiesOf, database),
     pruneAnswers: async (before) => {
       for (const text of texts.prunings) await repeat(statement(text, before))

@@ -199,5 +199,4 @@ export const givenRows = <Row>(
     ...more,
   ])
 
-const sqlType = ([, type]: Column): string =>
-  type.startsWith('text') || type === 'spans' ? 'TEXT' : 'BIGINT'
+const sqlType = ([, type]: Column): string => (/^(count|number)/.test(type) ? 'BIGINT' : 'TEXT')

@@ -3,6 +3,8 @@
  * statements are made of these descriptions, and rows are read and written by them. Guarantees that
  * no number of a `count` passes 2^53−1, by any writer.
  */
+import { shown } from '../../../src/core/brief.js'
+import { LedgerTablesChanged } from '../ledger/ledger-errors.js'
 import { MAX_NUMBER, type Span } from '../ledger/number-line.js'
 import type {
   CollectionRow,
@@ -14,8 +16,11 @@ import type {
   Tombstone,
 } from '../ledger/rows.js'
 
-/** `count` is 0 to 2^53−1, `spans` is JSON: `[[low, high], …]`. A type with `?` may be null. */
-type Type = 'text' | 'text?' | 'count' | 'number' | 'number?' | 'spans'
+/**
+ * `count` is 0 to 2^53−1. `spans` is JSON: `[[low, high], …]`. `list` is the JSON of a list, and
+ * `json?` of an object, which the ledger's rules read. A type with `?` may be null.
+ */
+type Type = 'text' | 'text?' | 'count' | 'number' | 'number?' | 'spans' | 'list' | 'json?'
 
 /** A row is found by its `key`. A `fixed` column is written once. */
 type Role = 'key' | 'fixed' | 'changes'
@@ -169,10 +174,10 @@ export const SERIES: Table<SeriesRow> = {
     nameKey: ['name_key', 'text', 'fixed'],
     device: ['device', 'text', 'changes'],
     last: ['last', 'count', 'changes'],
-    periods: ['periods', 'text', 'changes'],
-    toldByOthers: ['told_by_others', 'text', 'changes'],
+    periods: ['periods', 'list', 'changes'],
+    toldByOthers: ['told_by_others', 'list', 'changes'],
     toldAfter: ['told_after', 'number', 'changes'],
-    firstShown: ['first_shown', 'text', 'changes'],
+    firstShown: ['first_shown', 'list', 'changes'],
     registeredAt: ['registered_at', 'number', 'fixed'],
     seenAt: ['seen_at', 'number', 'changes'],
     closedAt: ['closed_at', 'number?', 'changes'],
@@ -180,10 +185,10 @@ export const SERIES: Table<SeriesRow> = {
     reason: ['reason', 'text?', 'changes'],
     doubtfulFrom: ['doubtful_from', 'number?', 'changes'],
     doubtfulTo: ['doubtful_to', 'number?', 'changes'],
-    link: ['link', 'text?', 'changes'],
-    register: ['register', 'text?', 'changes'],
-    handOvers: ['hand_overs', 'text', 'changes'],
-    ranges: ['ranges', 'text', 'changes'],
+    link: ['link', 'json?', 'changes'],
+    register: ['register', 'json?', 'changes'],
+    handOvers: ['hand_overs', 'list', 'changes'],
+    ranges: ['ranges', 'list', 'changes'],
   },
   unique: [
     ['database', 'collection', 'ordinal'],
@@ -249,6 +254,8 @@ const SQL_TYPE: Record<Type, string> = {
   number: 'BIGINT NOT NULL',
   'number?': 'BIGINT',
   spans: 'TEXT NOT NULL',
+  list: 'TEXT NOT NULL',
+  'json?': 'TEXT',
 }
 
 const checkOf = (column: string): string => ` CHECK (${column} BETWEEN 0 AND ${MAX_NUMBER})`
@@ -295,9 +302,56 @@ export const columnsOf = <Row>({ columns }: Table<Row>): [keyof Row & string, Co
 export const fieldsOf = <Row>(table: Table<Row>, role: Role): (keyof Row & string)[] =>
   columnsOf(table).flatMap(([field, [, , its]]) => (its === role ? [field] : []))
 
+const isText = (value: unknown): boolean => typeof value === 'string'
+const parsed = (value: unknown): unknown => {
+  try {
+    return JSON.parse(value as string)
+  } catch {
+    return undefined
+  }
+}
+const isList = (value: unknown): boolean => value === '[]' || Array.isArray(parsed(value))
+const isSpan = (value: unknown): boolean =>
+  Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger)
+const isSpans = (value: unknown): boolean => {
+  const list = value === '[]' ? [] : parsed(value)
+  return Array.isArray(list) && list.every(isSpan)
+}
+
+/** Of values that are not null. */
+const IS_OF: Record<Type, (value: unknown) => boolean> = {
+  text: isText,
+  'text?': isText,
+  count: Number.isSafeInteger,
+  number: Number.isSafeInteger,
+  'number?': Number.isSafeInteger,
+  spans: isSpans,
+  list: isList,
+  'json?': (value) => typeof parsed(value) === 'object' && value !== 'null',
+}
+
+/**
+ * Somebody may have changed a row by hand.
+ * @throws LedgerTablesChanged
+ */
+function requireSound<Row>(table: Table<Row>, rows: readonly Row[]): void {
+  const columns = columnsOf(table)
+  for (const row of rows)
+    for (const [field, [column, type]] of columns) {
+      const value = row[field]
+      // guard: H22 a row that makes no sense is not read
+      if (value === null ? !type.endsWith('?') : !IS_OF[type](value))
+        throw new LedgerTablesChanged(
+          `a row of ${table.name} has ${shown(value)} in its column ${column}: ` +
+            JSON.stringify(row),
+        )
+    }
+}
+
 /** Rows as the database gives them. */
 export function decoded<Row>(table: Table<Row>, rows: readonly unknown[]): Row[] {
   if (rows.length === 0) return []
+  requireSound(table, rows as Row[])
   const lists = listsOf(table)
   if (lists.length === 0) return rows as Row[]
   return (rows as Record<string, string>[]).map(

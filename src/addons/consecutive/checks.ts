@@ -12,10 +12,8 @@ import { utf8Length } from '../../core/utf8.js'
 export function checkCall<T extends object>(
   options: T | undefined,
   ...known: (keyof T & string)[]
-) {
-  const isGiven = options !== undefined && options !== null
-  if (isGiven) checkKeys('options', options, known)
-  return isGiven ? options : ({} as Partial<T>)
+): Partial<T> {
+  return options === undefined || options === null ? {} : checkKeys('options', options, known)
 }
 
 /** @throws HiloError `invalid-argument` */

@@ -4,7 +4,7 @@
  */
 import { MAX_REASON_BYTES } from '../../core/wire.js'
 import type { Closing } from '../../device/series-store.js'
-import { checkCall, checkText, frozen, must } from './checks.js'
+import { checkText, must } from './checks.js'
 import { isWritten } from './moment.js'
 import { type ClosePeriodOptions, type ConsecutiveOptions, checkName } from './options.js'
 import { present } from './present.js'
@@ -20,9 +20,8 @@ export function closePeriod(
   storage: SeriesStorage,
   kind: ConsecutiveOptions['period'],
   period: string,
-  options: ClosePeriodOptions | undefined,
+  asked: ClosePeriodOptions,
 ): Promise<Closing | undefined> {
-  const asked = checkCall(options, 'sums', 'by', 'reopen', 'reason')
   const { sums, reopen = false } = asked
   must(typeof reopen === 'boolean', 'reopen is true or false', reopen)
   must(!reopen || sums === undefined, 'sums are of a closing, not of `reopen`', sums)
@@ -31,7 +30,7 @@ export function closePeriod(
   const reopened = reopen
     ? { reason: checkText('a reason', asked.reason, MAX_REASON_BYTES), ...present({ by }) }
     : undefined
-  const of = present({ sums: frozen(sums, 'sums'), by })
+  const of = present({ sums, by })
   return storage.write(async (tx) => {
     const state = readState(await tx.state())
     const { current } = state

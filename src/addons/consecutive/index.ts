@@ -408,8 +408,10 @@ function methodsOf(
     },
     async closePeriod(period, options) {
       closing.throwIfAborted()
+      const asked = checkCall(options, 'sums', 'by', 'reopen', 'reason')
+      const sums = frozen(asked.sums, 'sums')
       const { closePeriod } = await reading()
-      const done = await closePeriod(storage, kind, period, options)
+      const done = await closePeriod(storage, kind, period, { ...asked, sums })
       void series.tell()
       return done
     },

@@ -1,4 +1,5 @@
 /** The options of `consecutive`, and their check. */
+import { shown } from '../../core/brief.js'
 import { checkKeys } from '../../core/check-keys.js'
 import {
   MAX_NAME_BYTES,
@@ -131,8 +132,8 @@ const WAIT_MS = 1_000
 const MAX_WAIT_MS = 60_000
 
 /** @throws HiloError `invalid-argument` */
-export function checkSeriesOptions(collection: string, options: ConsecutiveOptions = {}): Checked {
-  checkKeys('options', options, KEYS)
+export function checkSeriesOptions(collection: string, given: ConsecutiveOptions = {}): Checked {
+  const options = checkKeys('options', given, KEYS)
   const { device, series, period, timeZone, limits = {} } = options
   mustBeZone(timeZone)
   const { wait = WAIT_MS, formatId = defaultId, chain } = options
@@ -228,13 +229,13 @@ function checkRanges(
   const above: Record<string, number> = {}
   const checked = ranges
     .map((range) => {
-      checkKeys('ranges', range, ['from', 'to', 'prefix', 'validUntil', 'data'])
-      const { from, to, prefix = '', validUntil, data } = range
+      const known = ['from', 'to', 'prefix', 'validUntil', 'data']
+      const { from, to, prefix = '', validUntil, data } = checkKeys('ranges', range, known)
       must(prefix === '' || isPrefix(prefix), `a prefix is of the form ${RANGE_PREFIX}`, prefix)
       must(
         isCount(from) && isCount(to) && from <= to,
         'a range goes from … to …, whole numbers from 1 on',
-        `${from} to ${to}`,
+        `${shown(from)} to ${shown(to)}`,
       )
       const isAbove = from > (above[prefix] ?? 0)
       must(isAbove, 'each range begins above the one before of its prefix', `${from}`)
@@ -289,8 +290,9 @@ function limited(
   formatId: FormatNumber,
   limits: NonNullable<ConsecutiveOptions['limits']>,
 ): FormatNumber {
-  checkKeys('limits', limits, ['from', 'to', 'length', 'characters'])
-  const { from = 1, to, length = Number.MAX_SAFE_INTEGER, characters = /^/ } = limits
+  const known = ['from', 'to', 'length', 'characters']
+  const given = checkKeys('limits', limits, known)
+  const { from = 1, to, length = Number.MAX_SAFE_INTEGER, characters = /^/ } = given
   for (const count of [from, to, length])
     must(
       count === undefined || isCount(count),
@@ -365,7 +367,7 @@ export function checkDate(date: unknown): Date {
   const year = date instanceof Date ? date.getUTCFullYear() : Number.NaN
   // A year of two digits is a mistake, and would be a period of its own.
   const isYear = year >= 1000 && year <= 9999
-  must(isYear, '`date` is a Date, and its year has four digits', String(date))
+  must(isYear, '`date` is a Date, and its year has four digits', year > 0 ? `${date}` : date)
   return new Date((date as Date).getTime())
 }
 

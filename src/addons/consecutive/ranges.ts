@@ -80,9 +80,9 @@ export const isPrefix = (prefix: unknown): boolean =>
 
 /** `2027-12-31` */
 export function isDay(text: unknown): boolean {
+  if (typeof text !== 'string' || text.length !== 10) return false
   const date = new Date(`${text}T00:00Z`)
-  const isWritten = typeof text === 'string' && text.length === 10 && !Number.isNaN(date.getTime())
-  return isWritten && date.toISOString().startsWith(`${text}T`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(`${text}T`)
 }
 
 export const isOver = ({ validUntil }: NumberRange, day: string): boolean =>

@@ -4,7 +4,7 @@
  * which keeps other processes out from its read to its write, and which is on the disk
  * (`journal_mode = WAL`, `synchronous = FULL`) before anybody acts on it.
  */
-import { brief, shown } from '../../core/brief.js'
+import { brief, messageOf, shown } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import { losesCommits } from '../../core/sqlite-version.js'
 import { idOf, isNote } from '../../device/page-notes.js'
@@ -318,14 +318,11 @@ function attempt(act: () => unknown): void {
   } catch {}
 }
 
-const messageOf = (error: unknown): string =>
-  String((error as Error)?.message ?? error).replace(/\.$/, '')
-
 const storageFailed = (what: string, cause?: unknown): HiloError =>
   new HiloError(
     'storage-failed',
-    `SQLite failed: ${brief(what, 23)}. No id was handed out. Nothing was lost: mend it and try ` +
-      'again.',
+    `SQLite failed: ${brief(what, 23).replace(/\.$/, '')}. No id was handed out. Nothing was ` +
+      'lost: mend it and try again.',
     { cause, ...(what.includes('is locked') && { retryAfter: RETRY_AFTER_MS }) },
   )
 
