@@ -311,8 +311,11 @@ const parsed = (value: unknown): unknown => {
   }
 }
 const isList = (value: unknown): boolean => value === '[]' || Array.isArray(parsed(value))
-const isSpan = (value: unknown): boolean =>
-  Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger)
+/** Numbers of an upstream have the node tag behind them. */
+const isSpan = (value: unknown): boolean => {
+  const [low, high, node = ''] = Array.isArray(value) ? value : []
+  return Number.isSafeInteger(low) && Number.isSafeInteger(high) && isText(node)
+}
 const isSpans = (value: unknown): boolean => {
   const list = value === '[]' ? [] : parsed(value)
   return Array.isArray(list) && list.every(isSpan)
