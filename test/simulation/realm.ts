@@ -244,7 +244,7 @@ export const serverRealm = (scheduler: Scheduler, clockError: () => number): Rea
     setImmediate: queueMicrotask,
   },
   randomBytes: [],
-  date: () => EPOCH + scheduler.now + clockError(),
+  date: () => Math.floor(EPOCH + scheduler.now + clockError()),
 })
 
 /**
