@@ -40,16 +40,16 @@ const NUMBERS = Object.entries(COLLECTIONS.columns).flatMap(([field, [, type]]) 
   /count|number/.test(type) ? [field] : [],
 )
 
-const counterIn = (rows: unknown[]): CollectionRow | undefined =>
-  decoded<Record<string, unknown>>(COLLECTIONS as never, rows).map(
-    (row) =>
-      Object.fromEntries(
-        Object.entries(row).map(([field, value]) => [
-          field,
-          value !== null && NUMBERS.includes(field) ? Number(value) : value,
-        ]),
-      ) as unknown as CollectionRow,
-  )[0]
+const withNumbers = (row: object) =>
+  Object.fromEntries(
+    Object.entries(row).map(([field, value]) => [
+      field,
+      value !== null && NUMBERS.includes(field) ? Number(value) : value,
+    ]),
+  )
+
+const counterIn = (rows: object[]): CollectionRow | undefined =>
+  decoded<CollectionRow>(COLLECTIONS, rows.map(withNumbers))[0]
 
 /** What a refusal says to do. */
 const floorIn = (message: string): number =>
