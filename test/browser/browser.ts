@@ -86,7 +86,36 @@ export async function openBrowser(name: EngineName): Promise<Pick<LaunchedBrowse
       () => {},
     )
   })
-  return used.browser
+  return { newPage: namingWaits(used.browser.newPage) }
+}
+
+/**
+ * To be called inside a test. If the test fails, it says on stderr which steps of the pages have
+ * not ended: all that is known of a browser that hangs.
+ */
+function namingWaits(newPage: LaunchedBrowser['newPage']): LaunchedBrowser['newPage'] {
+  const waits = new Set<string>()
+  onTestFinished(({ task }) => {
+    if (task.result?.state === 'fail')
+      for (const step of waits) process.stderr.write(`Has not ended: ${step}\n`)
+  })
+  const named = <T>(step: string, work: Promise<T>): Promise<T> => {
+    waits.add(step)
+    return work.finally(() => waits.delete(step))
+  }
+  let count = 0
+  return async () => {
+    const name = `page ${++count}`
+    const page = await named(`${name}, opening`, newPage())
+    return {
+      ...page,
+      goto: (url) => named(`${name}, loading ${url}`, page.goto(url)),
+      reload: () => named(`${name}, loading again`, page.reload()),
+      evaluate: (run, arg) =>
+        named(`${name}, running ${String(run).slice(0, 100)}`, page.evaluate(run, arg)),
+      close: () => named(`${name}, closing`, page.close()),
+    }
+  }
 }
 
 async function launch(name: EngineName): Promise<(typeof idle)[number]> {

@@ -53,15 +53,20 @@ export async function launchFirefox(
   })
   ensure(FIREFOX)
   const { default: puppeteer } = await import('puppeteer-core')
-  const connecting = puppeteer.connect({
-    browserWSEndpoint: `${program.ready![1]}/session`,
-    protocol: 'webDriverBiDi',
-    // A page may work for minutes. Each test that waits for it has its own time limit.
-    protocolTimeout: 0,
-  })
-  const browser = await orKill(program.kill, connecting)
-  // Without any page the browser would end.
-  const [first] = await browser.pages()
+  const connect = async () => {
+    const browser = await puppeteer.connect({
+      browserWSEndpoint: `${program.ready![1]}/session`,
+      protocol: 'webDriverBiDi',
+      // A page may work for minutes. Each test that waits for it has its own time limit.
+      protocolTimeout: 0,
+    })
+    return { browser, pages: await browser.pages() }
+  }
+  // Without any page the browser would end: the first one stays.
+  const {
+    browser,
+    pages: [first],
+  } = await orKill(program.kill, connect())
   return {
     async newPage() {
       const page = await browser.newPage()
