@@ -425,6 +425,10 @@ export const GUARDS: Guard[] = [
     'server/addons/region/region',
     'const isHeld = false',
   ),
+  guard(
+    'H20 a region whose floors are raised grants nothing that it held before',
+    'server/addons/region/region',
+  ),
   guard('H20 an etcd that was restored grants nothing', 'server/addons/region/etcd'),
   guard('H20 a log without its file is not begun anew', 'server/sqlite-ledger'),
   guard('H20 a file that was emptied is not begun anew', 'server/sqlite-ledger'),

@@ -2,12 +2,12 @@
  * The word `region`: two servers that count nothing themselves. All their numbers come from one
  * root, of which each is a device. A device of the app always asks the same region. The root may be
  * away for a while, and its answers may be lost or come again. Regions are started again, also when
- * their processes were killed. For a while another root may answer, which grants the same numbers,
- * or the other region, also in a circle.
+ * their processes were killed, or restored from a backup. For a while another root may answer, which
+ * grants the same numbers, or the other region, also in a circle.
  */
 import { Checker } from './checker.js'
 import { SimulatedHeaders } from './http.js'
-import { MemoryStorage } from './ledger-storage.js'
+import { type Copy, MemoryStorage } from './ledger-storage.js'
 import type { Reply, Request } from './network.js'
 import { OwnServer, type Witness } from './own-servers.js'
 import { isOneLedger } from './profile.js'
@@ -46,6 +46,7 @@ export const region: Word = {
       })
       return
     }
+    if (event === 'restored') return backUpOrRestore(simulation, node, server, random)
     // A region without numbers would take another root for its own.
     if (event === 'another' && !link.hasNumbers) return
     simulation.hit(`root ${event}`)
@@ -75,6 +76,7 @@ const EVENTS = {
   repeats: 1,
   restarted: 2,
   killed: 2,
+  restored: 4,
   another: 2,
   'a region': 1,
   'a circle': 1,
@@ -90,6 +92,12 @@ export interface RootLink {
   leadsTo: 'another root' | 'the other region' | undefined
   /** Has the region heard a grant of the root? */
   hasNumbers: boolean
+  /** Of the region's ledger, and how many numbers of each collection it has granted since. */
+  backup?: { copy: Copy; granted: Map<string, number>; hasNumbers: boolean }
+  /** The highest number of each collection that it has granted. */
+  readonly highest: Map<string, number>
+  /** It was restored, and grants nothing up to here any more. */
+  floors?: ReadonlyMap<string, number>
 }
 
 const SOUND = {
@@ -106,6 +114,49 @@ function askAnew(simulation: Simulation, server: OwnServer, random: Random): voi
   scheduler.post(networkActor, 0, 'somebody asks for a new collection', async () => {
     await server.claimBySomebody({ database, collection: id, id, count: 1, at: 0 })
     await simulation.regionsAtRest()
+  })
+}
+
+/**
+ * A backup of the region is made, or restored. As the documents say, a person raises its floors
+ * before it starts, by more than the region has granted since. Its root need not be there when it
+ * starts.
+ */
+function backUpOrRestore(
+  simulation: Simulation,
+  node: string,
+  server: OwnServer,
+  random: Random,
+): void {
+  const { scheduler, networkActor, checker, profile, database, rootLinks } = simulation
+  const link = rootLinks.get(node)!
+  const { backup } = link
+  if (!backup) {
+    scheduler.note(simulation.driver, `region ${node} is backed up`)
+    const { hasNumbers } = link
+    link.backup = { copy: server.backUp(), granted: new Map(), hasNumbers }
+    return
+  }
+  delete link.backup
+  scheduler.post(networkActor, 0, `region ${node} is restored`, async () => {
+    simulation.hit('region restored')
+    // A region that is lost gives nothing back.
+    link.isAway = random.chance(0.5)
+    await server.stop()
+    const [tag] = profile.nodes as [string]
+    const { hasNumbers } = backup
+    Object.assign(link, SOUND, { floors: new Map(link.highest), hasNumbers })
+    for (const collection of profile.collections)
+      checker.excuseAll(`${collection}-${tag}`, 'database restored')
+    await server.restore(backup.copy, async (ledger) => {
+      await ledger.raiseFloors({ database, by: Math.max(0, ...backup.granted.values()) + 1 })
+      await simulation.regionsAtRest()
+      link.isAway = random.chance(0.5)
+    })
+    await simulation.regionsAtRest()
+    scheduler.post(networkActor, random.between(1_000, LONGEST_MS), 'the root is back', () =>
+      leadBack(simulation, node),
+    )
   })
 }
 
@@ -132,11 +183,12 @@ export async function startRegions(simulation: Simulation, witness: Witness): Pr
   const otherServer = await OwnServer.start(first, new MemoryStorage())
   const otherRoot = otherServer.enter({ random, witness: witnessOfOther(simulation), hit })
   const regionAt = async (node: string) => {
-    rootLinks.set(node, { ...SOUND, hasNumbers: false })
+    rootLinks.set(node, { ...SOUND, hasNumbers: false, highest: new Map() })
     const upstream = { url: addressFrom(node), reserve: random.pick(RESERVES) }
     const server = await OwnServer.start(first, new SqliteStorage({ upstream }))
     simulation.atEnd.push(() => server.remove())
-    return server.enter({ random, witness: withoutRegions(witness), hit })
+    const own = whileRestored(withoutRegions(witness), rootLinks.get(node)!)
+    return server.enter({ random, witness: own, hit })
   }
   const answering = (node: string): OwnServer => {
     const { leadsTo } = rootLinks.get(node)!
@@ -206,7 +258,7 @@ async function answered(root: OwnServer, { relay }: RootLink, request: Request) 
 const UNCONCERNED = { copyProved() {}, lostShown() {}, told() {}, copyFound() {} }
 
 /** The root has a truth of its own, in which the regions are the devices. */
-function witnessOfRoot({ checker }: Simulation): Witness {
+function witnessOfRoot({ checker, rootLinks }: Simulation): Witness {
   const own = new Checker()
   own.complain = (what) => checker.complain(`root: ${what}`)
   return {
@@ -214,7 +266,8 @@ function witnessOfRoot({ checker }: Simulation): Witness {
     checker: own,
     copyProved: () => own.complain('it takes itself for an older copy'),
     told(_, device, __, isFound) {
-      if (isFound) own.complain(`${device} was taken for a copy, and is none`)
+      const { floors } = rootLinks.get(device.replace('region ', '')) ?? {}
+      if (isFound && !floors) own.complain(`${device} was taken for a copy, and is none`)
     },
     claimed: (_, device, series, __, low, high) => own.granted(series, device, low, high),
   }
@@ -244,6 +297,32 @@ function withoutRegions(witness: Witness): Witness {
     told: (id, from, ...rest) => isRegion(from) || witness.told(id, from, ...rest),
     copyFound: (from, ...rest) => isRegion(from) || witness.copyFound(from, ...rest),
     claimed: (claim, from, ...rest) => isRegion(from) || witness.claimed(claim, from, ...rest),
+  }
+}
+
+/** A region that was restored has forgotten tokens, and which copies it had found. */
+function whileRestored(witness: Witness, link: RootLink): Witness {
+  const { checker } = witness
+  return {
+    ...witness,
+    checker: {
+      complain: (what) => checker.complain(what),
+      // What is given back late is granted to nobody.
+      returned: (series, from, low, ...rest) =>
+        low <= (link.floors?.get(series) ?? 0) || checker.returned(series, from, low, ...rest),
+    },
+    copyProved(server) {
+      if (link.floors) checker.complain('a region with raised floors stops as a copy')
+      else witness.copyProved(server)
+    },
+    lostShown: () => {},
+    claimed(claim, device, series, lastMax, low, high, ledger) {
+      link.highest.set(series, Math.max(high, link.highest.get(series) ?? 0))
+      const granted = link.backup?.granted
+      granted?.set(series, (granted.get(series) ?? 0) + high - low + 1)
+      witness.claimed(claim, device, series, lastMax, low, high, ledger)
+    },
+    copyFound: (...found) => link.floors || witness.copyFound(...found),
   }
 }
 

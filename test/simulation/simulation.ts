@@ -138,7 +138,7 @@ export class Simulation {
 
   /** Was a node's database replaced by an older copy? */
   get wasRestored(): boolean {
-    return this.hits.has('server restored')
+    return this.hits.has('server restored') || this.hits.has('region restored')
   }
 
   get isClean(): boolean {

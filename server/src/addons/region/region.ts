@@ -9,6 +9,7 @@ import { toFailure } from '../../../../src/core/errors.js'
 import type { OwnerCallbacks, Target } from '../../../../src/device/contract.js'
 import type { DeviceStore, StoreKey } from '../../../../src/device/device-store.js'
 import type { DeviceState } from '../../../../src/device/state.js'
+import { step } from '../../../../src/device/stored.js'
 import type { Source } from '../../../../src/source/source.js'
 import { createOwner } from '../../../../src/worker/owner.js'
 import type { World } from '../../../../src/worker/world.js'
@@ -118,6 +119,16 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   ]
   const heldOf = (key: CollectionKey) => heldState(devices, keyOf(key))
   const copied = async (key: CollectionKey) => dropHeld(ledger, key, await heldOf(key))
+  const forgetHeld: ForgetHeld = async (database, collection) => {
+    for (const [, ofDatabase, prefix] of await devices.keys()) {
+      const key = { database: ofDatabase, collection: prefix.slice(0, -SEPARATOR.length) }
+      if (key.database !== database || key.collection !== (collection ?? key.collection)) continue
+      // guard: H20 a region whose floors are raised grants nothing that it held before
+      await devices.update(keyOf(key), (stored, notes) =>
+        step(stored, notes, (state) => [withoutHeld(state), undefined]),
+      )
+    }
+  }
   const source: RootSource | EtcdSource =
     'etcd' in root
       ? etcdSource(root)
@@ -144,7 +155,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
   return {
     ...ledger,
     ...identitiesOf(owner, roots.otherOf),
-    ...floorsOf(ledger, source, root.reserve),
+    ...floorsOf(ledger, source, root.reserve, forgetHeld),
     readName: async () => roots.names()[0],
     useIdParts: undefined,
     async claim(requests) {
@@ -204,6 +215,15 @@ async function dropHeld(
   const floor = Math.max(max, issued, ...held.map(({ to }) => to))
   if (floor > 0) await ledger.raiseFloor({ ...key, floor })
 }
+
+/** Drops what a region holds of a collection, or of all collections of a database. */
+type ForgetHeld = (database: string, collection?: string) => Promise<void>
+
+/** It holds nothing, and waits for nothing. */
+const withoutHeld = ({ claim, checkIn, unheard, ...state }: DeviceState): DeviceState => ({
+  ...state,
+  ...{ ranges: [], leases: [], offers: [], grants: [] },
+})
 
 function openOwner(
   devices: DeviceStore,
@@ -330,15 +350,22 @@ const identitiesOf = (
   },
 })
 
+/**
+ * @param forgetHeld A region that was restored has granted since, to its devices or back to its
+ * root, what its backup holds
+ */
 const floorsOf = (
   ledger: Ledger,
   source: RootSource | EtcdSource,
   reserve: number,
+  forgetHeld: ForgetHeld,
 ): Pick<Ledger, 'raiseFloor' | 'raiseFloors'> => ({
   async raiseFloor(floor) {
+    const key = normalized(floor)
     // The root's floor comes first: all that it grants from then on is above.
-    if ('raiseFloor' in source) await source.raiseFloor(normalized(floor), floor.floor, 0)
-    else await source.goOnAbove(targetOf(normalized(floor), reserve), floor.floor)
+    if ('raiseFloor' in source) await source.raiseFloor(key, floor.floor, 0)
+    else await source.goOnAbove(targetOf(key, reserve), floor.floor)
+    await forgetHeld(key.database, key.collection)
     return ledger.raiseFloor(floor)
   },
   async raiseFloors(floors) {
@@ -350,6 +377,7 @@ const floorsOf = (
       for (const { max, ...key } of own)
         if (floors.by < MAX_NUMBER - max)
           await source.goOnAbove(targetOf(key, reserve), max + floors.by)
+    await forgetHeld(database)
     const raised = await ledger.raiseFloors(floors)
     if ('raiseFloor' in source) {
       const others = await source.beginAbove(database, floors.by)

