@@ -1209,6 +1209,12 @@ export const GUARDS: Guard[] = [
   guard('H31 another ledger grants nothing', 'server/same-ledger'),
   guard('H31 an older state of the ledger grants nothing', 'server/same-ledger'),
   guard('H10 a server makes no ids of another ledger', 'server/id-parts'),
+  guard(
+    'H10 a start that waits goes on with the options that it was given',
+    'server/options',
+    `checked(serveOptions, given, 'serve')
+  const options = given`,
+  ),
   guard('H10 a region over etcd makes no ids of another etcd', 'server/addons/region/etcd'),
   guard('H31 an old primary that comes back grants nothing', 'server/standby'),
 
