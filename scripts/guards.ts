@@ -787,6 +787,11 @@ export const GUARDS: Guard[] = [
     'server/overwritten',
     change('overwritten()', 'seen'),
   ),
+  guard(
+    'H30 a process whose shared memory no other one finds commits nothing',
+    'server/sqlite-ledger',
+  ),
+  guard('H30 a process does not open again what it has lost', 'server/sqlite-ledger'),
   guard('H30 a log is not written into a file that was put in its place', 'server/overwritten'),
   guard(
     'H30 the log of a lost file is not written into what stands in its place',
