@@ -392,7 +392,7 @@ test.each(['hilo.db', 'hilo.db-wal'])(
   },
 )
 
-test('a server whose -shm is deleted grants nothing: the next process knows no lock of it', async () => {
+test('without its -shm a server grants nothing: the next process knows no lock of it', async () => {
   const dataDir = newFolder()
   const ledger = await openLedger({ create: true, dataDir })
   await ledger.claim([wish])

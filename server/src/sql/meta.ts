@@ -140,8 +140,7 @@ function stateIn(row: StateRow, { secrets, version }: Known, least: State): Stat
   const found = { mark: Number(row.mark ?? 0), timeline: row.timeline ?? least.timeline }
   const stored = versionIn(row.version ?? undefined, false)!
   // guard: H17 a server that would misread upgraded tables grants nothing
-  if (stored > version + 1)
-    throw new LedgerUpgraded('the tables of this ledger', stored, version)
+  if (stored > version + 1) throw new LedgerUpgraded('the tables of this ledger', stored, version)
   // guard: H31 another ledger grants nothing
   if (!secrets.isOurs(row.secret))
     throw new LedgerReplaced(
