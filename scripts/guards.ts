@@ -791,6 +791,11 @@ export const GUARDS: Guard[] = [
     'server/overwritten',
     change('overwritten()', 'seen'),
   ),
+  guard(
+    'H30 a process whose shared memory no other one finds commits nothing',
+    'server/sqlite-ledger',
+  ),
+  guard('H30 a process does not open again what it has lost', 'server/sqlite-ledger'),
   guard('H30 a log is not written into a file that was put in its place', 'server/overwritten'),
   guard(
     'H30 the log of a lost file is not written into what stands in its place',
@@ -1213,6 +1218,12 @@ export const GUARDS: Guard[] = [
   guard('H31 another ledger grants nothing', 'server/same-ledger'),
   guard('H31 an older state of the ledger grants nothing', 'server/same-ledger'),
   guard('H10 a server makes no ids of another ledger', 'server/id-parts'),
+  guard(
+    'H10 a start that waits goes on with the options that it was given',
+    'server/options',
+    `checked(serveOptions, given, 'serve')
+  const options = given`,
+  ),
   guard('H10 a region over etcd makes no ids of another etcd', 'server/addons/region/etcd'),
   guard('H31 an old primary that comes back grants nothing', 'server/standby'),
 

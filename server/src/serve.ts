@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { z } from 'zod'
 import { drainOf, drainSeconds } from './drain.js'
+import type { Handler } from './http/handler.js'
 import {
   allLimits,
   port as checkPort,
@@ -17,7 +18,7 @@ import {
   refuseUnlisted,
 } from './http/handler-options.js'
 import { DEFAULT_HOST, DEFAULT_PORT, namesToAnswer } from './http/open.js'
-import type { LedgerLimits } from './ledger/ledger.js'
+import type { Ledger, LedgerLimits } from './ledger/ledger.js'
 import { checked, type Optional, parted } from './ledger/option-checks.js'
 import { DEFAULT_HORIZON_DAYS, horizon, PRUNE_INTERVAL_MS, pruningAt } from './ledger/prune.js'
 import { createHiloHandler } from './node/node-handler.js'
@@ -98,7 +99,6 @@ const serveOptions = handlerChecks
     ...Object.fromEntries(OF_LEDGER.map((name) => [name, later])),
     port: checkPort.optional(),
     horizon: horizon.optional(),
-    log: handlerChecks.shape.log.optional(),
     limits: allLimits.optional(),
   })
   .refine(...DATABASES_LISTED)
@@ -106,9 +106,10 @@ const serveOptions = handlerChecks
 
 const closeOptions = z.strictObject({ drain: drainSeconds.optional() })
 
-export async function serve(options: ServeOptions = {}): Promise<HiloServer> {
+export async function serve(given: ServeOptions = {}): Promise<HiloServer> {
   // The handler asks, too. A refusal here leaves no ledger behind.
-  checked(serveOptions, options, 'serve')
+  // guard: H10 a start that waits goes on with the options that it was given
+  const options: ServeOptions = checked(serveOptions, given, 'serve')
   const { ledgerLimits, handlerLimits } = parted(options.limits ?? {})
   const {
     port = DEFAULT_PORT,
@@ -118,55 +119,80 @@ export async function serve(options: ServeOptions = {}): Promise<HiloServer> {
     isReady = () => true,
   } = options
   namesToAnswer({ ...options, host })
-  const ledger = await openLedger({ ...picked(options, OF_LEDGER), limits: ledgerLimits })
-  try {
-    const handler = createHiloHandler({
+  let answer: Handler = async () => starting()
+  const http = createServer(
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    getRequestListener((request) => answer(request), { hostname: NO_HOST }),
+  )
+  const drain = drainOf(http)
+  // First: a port that is taken leaves no ledger behind.
+  await listen(http, port, host)
+  const { port: actual } = http.address() as AddressInfo
+  const { ledger, handler } = await openHandler(
+    { ...picked(options, OF_LEDGER), limits: ledgerLimits },
+    {
       ...picked(options, OF_HANDLER),
       host,
       log,
       limits: handlerLimits,
-      ledger,
       isReady: () => !drain.hasBegun && isReady(),
-    })
+    },
+  ).catch(async (error) => {
+    await ended(http)
+    throw error
+  })
+  answer = handler
+  let closed: Promise<void> | undefined
+  /** A failure is logged, and the next day's pruning makes up for it. */
+  const prune = () =>
+    ledger
+      .prune(pruningAt(Date.now(), horizonDays))
+      .catch((error) => closed || log.error({ err: error }, 'Old rows were not removed.'))
+  void prune()
+  const pruning = setInterval(prune, PRUNE_INTERVAL_MS)
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+    close: async (options = {}) => {
+      checked(closeOptions, options, 'close')
+      const { drain: seconds = IDLE_CONNECTION_SECONDS } = options
+      clearInterval(pruning)
+      const drained = drain.end(seconds)
+      closed ??= drained.finally(() => ledger.close())
+      return closed
+    },
+  }
+}
+
+async function openHandler(
+  ledgerOptions: LedgerOptions,
+  handlerOptions: Omit<HandlerOptions, 'ledger'>,
+): Promise<{ ledger: Ledger; handler: Handler }> {
+  const ledger = await openLedger(ledgerOptions)
+  try {
+    const handler = createHiloHandler({ ...handlerOptions, ledger })
     // A server that could grant nothing does not start.
     await ledger.ping()
-    const listener = getRequestListener(handler, { hostname: NO_HOST })
-    const http = createServer(
-      {
-        requestTimeout: REQUEST_TIMEOUT_MS,
-        headersTimeout: HEADERS_TIMEOUT_MS,
-        maxHeaderSize: MAX_HEADER_BYTES,
-        connectionsCheckingInterval: 1_000,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-      },
-      listener,
-    )
-    const drain = drainOf(http)
-    await listen(http, port, host)
-    const { port: actual } = http.address() as AddressInfo
-    let closed: Promise<void> | undefined
-    /** A failure is logged, and the next day's pruning makes up for it. */
-    const prune = () =>
-      ledger
-        .prune(pruningAt(Date.now(), horizonDays))
-        .catch((error) => closed || log.error({ err: error }, 'Old rows were not removed.'))
-    void prune()
-    const pruning = setInterval(prune, PRUNE_INTERVAL_MS)
-    return {
-      url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
-      close: async (options = {}) => {
-        checked(closeOptions, options, 'close')
-        const { drain: seconds = IDLE_CONNECTION_SECONDS } = options
-        clearInterval(pruning)
-        const drained = drain.end(seconds)
-        closed ??= drained.finally(() => ledger.close())
-        return closed
-      },
-    }
+    return { ledger, handler }
   } catch (error) {
     await ledger.close()
     throw error
   }
+}
+
+/** No answer of a ledger: a client asks again later. */
+const starting = () =>
+  new Response('The server is starting.', { status: 503, headers: { 'Retry-After': '1' } })
+
+function ended(http: Server): Promise<unknown> {
+  const closed = new Promise((resolve) => http.close(resolve))
+  http.closeAllConnections()
+  return closed
 }
 
 const picked = <T extends object, Key extends keyof T>(from: T, keys: readonly Key[]) =>

@@ -94,3 +94,23 @@ test('the mark becomes no number: nothing is granted: the state may be older', a
   set(before)
   expect((await calls.claim()).status).toBe(201)
 })
+
+test.each([
+  ["'x'", "has 'x' in its row 'version'"],
+  ["'0'", "has '0' in its row 'version'"],
+  ["''", "has '' in its row 'version'"],
+  [undefined, "has no row 'version'"],
+])('the version becomes %s: nothing is granted, as no start would', async (value, reason) => {
+  const { dataDir, log, calls } = await running()
+  const isVersion = "key = 'version'"
+  const before = valueIn(dataDir, 'hilo_meta', 'value', isVersion)
+  if (value === undefined) runIn(dataDir, `DELETE FROM hilo_meta WHERE ${isVersion}`)
+  else runIn(dataDir, `UPDATE hilo_meta SET value = ${value} WHERE ${isVersion}`)
+  expect((await calls.claim()).status).toBe(503)
+  expect(log.error).toHaveBeenCalledWith(
+    expect.objectContaining({ reason: expect.stringContaining(reason) }),
+    "THE LEDGER'S TABLES: NOTHING IS GRANTED.",
+  )
+  runIn(dataDir, `INSERT OR REPLACE INTO hilo_meta VALUES ('version', ${before})`)
+  expect((await calls.claim()).status).toBe(201)
+})

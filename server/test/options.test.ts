@@ -2,6 +2,8 @@
  * Options that are wrong: each option of `serve`, of a handler, of a ledger and of a Worker refuses
  * what it cannot use, before anything is opened, by a message that names it.
  */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   checkWorkerOptions,
@@ -29,9 +31,12 @@ async function startLedger(options: object): Promise<void> {
   await opened.close()
 }
 
+const startWorker = (options: object): void =>
+  startHandlerOf({ databases: ['Shop'], open: true, log, ...options })
+
 /** As a Worker does with its first request. */
-function startWorker(options: object): void {
-  const { handler } = checkWorkerOptions({ databases: ['Shop'], open: true, log, ...options })
+function startHandlerOf(options: HiloWorkerOptions): void {
+  const { handler } = checkWorkerOptions(options)
   createHiloHandler({ ...handler, ledger })
 }
 
@@ -98,6 +103,15 @@ test('a log that could not write a line of a request is refused', async () => {
     expect(await messageOf(start, { log: { error() {} } })).toContain('log: needs the methods info')
 })
 
+test('a port that is taken leaves no ledger behind', async () => {
+  const { url, close } = await serve({ dataDir: newFolder(), create: true, port: 0, log })
+  onTestFinished(() => close({ drain: 0 }))
+  const dataDir = join(newFolder(), 'hilo-data')
+  const port = Number(new URL(url).port)
+  await expect(serve({ dataDir, create: true, port, log })).rejects.toThrow('Cannot listen on')
+  expect(existsSync(dataDir)).toBe(false)
+})
+
 test('a server that is closed in a way that cannot be meant goes on', async () => {
   const server = await serve({ dataDir: newFolder(), create: true, port: 0, log })
   onTestFinished(() => server.close({ drain: 0 }))
@@ -126,4 +140,30 @@ test('a Worker has the limits that it is given, and the defaults of the others',
   const { ledgerLimits, handler } = checkWorkerOptions(options)
   expect(ledgerLimits).toMatchObject({ maxId: 99, collections: 10_000 })
   expect(handler.limits).toMatchObject({ count: 7 })
+})
+
+test('one object of options that is changed for the next server: each has its own', async () => {
+  const options: ServeOptions = { dataDir: newFolder(), create: true, port: 0, log, nodeTag: 'A' }
+  const first = serve(options)
+  Object.assign(options, { dataDir: newFolder(), nodeTag: 'B' })
+  const servers = await Promise.all([first, serve(options)])
+  for (const { close } of servers) onTestFinished(() => close({ drain: 0 }))
+  const tags = servers.map(async ({ url }) => {
+    const range = await fetch(`${url}/databases/Shop/hilo/next?tag=orders`)
+    return ((await range.json()) as { ServerTag: string }).ServerTag
+  })
+  expect(await Promise.all(tags)).toEqual(['A', 'B'])
+})
+
+test.each([
+  ['serve', serve],
+  ['createHiloHandler', createHiloHandler],
+  ['openLedger', openLedger],
+  ['createHiloWorker', (options: HiloWorkerOptions) => startHandlerOf(options)],
+])('each option of %s counts where a class computes it', async (of, start) => {
+  for (const name of await namesIn(Object.fromEntries(STARTS)[of]!, '')) {
+    if (of === 'createHiloWorker' && name === 'ledger') continue
+    const options = Object.create({ databases: ['Shop'] }, { [name]: { get: () => Number.NaN } })
+    expect(await messageOf(() => (start as Start)(options), {})).toContain(`\n  ${name}: `)
+  }
 })

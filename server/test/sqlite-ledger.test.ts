@@ -30,7 +30,7 @@ import { newFolder, runIn, secretIn } from './folders.js'
 import { editing, expectClosed } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades } from './ledger-upgrades.js'
-import { cliFile, spawnCli } from './processes.js'
+import { cliFile, type ServerProcess, spawnCli, startProcess } from './processes.js'
 
 describeLedger('SQLite ledger', async () => {
   const dataDir = newFolder()
@@ -282,6 +282,19 @@ test('a full disk is no fault of the request, also where a statement returns row
   close()
 })
 
+test('a start on a full disk says so', () => {
+  class Full extends DatabaseSync {
+    override exec(sql: string): void {
+      if (sql === 'BEGIN IMMEDIATE') super.exec('PRAGMA max_page_count = 1')
+      super.exec(sql)
+    }
+  }
+  const open = () => openSqliteFile(newFolder(), { create: true }, (path) => new Full(path))
+  expect(open).toThrow(
+    'cannot be opened: database or disk is full. Make room on its disk: nothing is lost.',
+  )
+})
+
 test('every commit is synced to the disk: a power cut takes no grant back', () => {
   const { db, close } = openSqliteFile(newFolder(), { create: true })
   const FULL = 2
@@ -379,15 +392,40 @@ test.each(['hilo.db', 'hilo.db-wal'])(
   },
 )
 
+test('without its -shm a server grants nothing: the next process knows no lock of it', async () => {
+  const dataDir = newFolder()
+  const ledger = await openLedger({ create: true, dataDir })
+  await ledger.claim([wish])
+  rmSync(join(dataDir, 'hilo.db-shm'))
+  const args = ['--data', dataDir, '--port', '0']
+  const claimOf = async ({ url }: ServerProcess) =>
+    (await (await fetch(`${url}/databases/Shop/hilo/next?tag=orders`)).json()) as object
+  const alone = /hilo\.db: its -shm was deleted or replaced while the server runs/
+  const next = await startProcess(args)
+  expect(await claimOf(next)).toMatchObject({ Low: 33 })
+  for (let i = 0; i < 2; i++) {
+    await expect(ledger.claim([wish])).rejects.toThrow(alone)
+    await expect(ledger.ping()).rejects.toThrow(alone)
+  }
+  await expect(openLedger({ dataDir })).rejects.toThrow('End this process')
+  await ledger.close()
+  await expect(openLedger({ dataDir })).rejects.toThrow('End this process')
+  expect(await claimOf(next)).toMatchObject({ Low: 65 })
+  await next.stop()
+  const last = await startProcess(args)
+  expect(await claimOf(last)).toMatchObject({ Low: 97 })
+  await last.stop()
+})
+
 test('a file that was moved has each commit in it when the server has closed', async () => {
   const [dataDir, aside] = [newFolder(), newFolder()]
   const ledger = await openLedger({ create: true, dataDir })
   await ledger.claim([wish])
   renameSync(join(dataDir, 'hilo.db'), join(aside, 'hilo.db'))
   await ledger.close()
-  const moved = await openLedger({ dataDir: aside })
-  expect(await moved.claim([wish])).toMatchObject([{ grant: { low: 33, high: 64 } }])
-  await moved.close()
+  await expect(openLedger({ dataDir: aside })).rejects.toThrow('End this process')
+  const { stdout } = await spawnCli(['status', '--data', aside])
+  expect(stdout).toMatch(/orders +32/)
 })
 
 describeUpgrades(async () => {

@@ -274,24 +274,30 @@ export const handlerChecks = z.strictObject({
   tokens: z.union([tokens, callback<Extract<Tokens, () => unknown>>()], TOKEN_FORM).optional(),
   authorize: callback<NonNullable<HandlerOptions['authorize']>>().optional(),
   isReady: callback<NonNullable<HandlerOptions['isReady']>>().default(() => () => true),
-  log: z.custom<Log>((value) => {
-    const { info, error } = (value ?? {}) as Partial<Log>
-    return typeof info === 'function' && typeof error === 'function'
-  }, 'needs the methods info and error, as a pino logger has them'),
+  log: z
+    .custom<Log>((value) => {
+      const { info, error } = (value ?? {}) as Partial<Log>
+      return typeof info === 'function' && typeof error === 'function'
+    }, 'needs the methods info and error, as a pino logger has them')
+    .optional(),
   logRequests: z.boolean().default(false),
   limits: limits.prefault({}),
 } satisfies Checks<HandlerOptions>)
 
 const handlerOptions = handlerChecks.refine(...DATABASES_LISTED).superRefine(refuseUnlisted)
 
-export type CheckedOptions = Omit<z.output<typeof handlerOptions>, 'hosts'> & {
+export type CheckedOptions = Omit<z.output<typeof handlerOptions>, 'hosts' | 'log'> & {
   hosts: readonly string[] | undefined
+  log: Log
 }
 
-/** @throws Error that names the option and the fix */
-export function checkHandlerOptions(given: HandlerOptions): CheckedOptions {
-  const options = checked(handlerOptions, given, 'createHiloHandler')
+/**
+ * @param createLog called where the options name no log
+ * @throws Error that names the option and the fix
+ */
+export function checkHandlerOptions(given: HandlerOptions, createLog: () => Log): CheckedOptions {
+  const { log = createLog(), ...options } = checked(handlerOptions, given, 'createHiloHandler')
   // guard: H24 beside bindings, a mistyped database does not count by itself
   const databases = options.databases ?? options.ledger.boundDatabases?.()
-  return { ...options, databases, hosts: namesToAnswer(options) }
+  return { ...options, log, databases, hosts: namesToAnswer(options) }
 }

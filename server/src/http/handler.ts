@@ -37,10 +37,7 @@ export interface Ports {
 export type Handler = (request: Request) => Promise<Response>
 
 export function createHandler(options: HandlerOptions, ports: Ports): Handler {
-  const checked = checkHandlerOptions({
-    ...options,
-    log: options?.log === undefined ? ports.createLog() : options.log,
-  })
+  const checked = checkHandlerOptions(options, ports.createLog)
   const { limits, ledger, nodeTag, serverPrefix } = checked
   ledger.useIdParts?.({ nodeTag, serverPrefix })
   const metrics = ports.createMetrics(checked.ledger)

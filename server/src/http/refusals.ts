@@ -225,6 +225,7 @@ export const databaseMissing = (database: string, status: 404 | 500 | 503, reaso
 
 const FILE_CHANGES: Readonly<Record<LedgerFileChanged['what'], string>> = {
   moved: 'was moved, replaced or deleted',
+  alone: 'has lost its -shm',
   overwritten: 'was written over',
   damaged: 'is damaged',
 }

@@ -66,6 +66,10 @@ const FILE_CHANGES = {
   moved:
     ', or its -wal, was moved, replaced or deleted while the server runs. Until it is back in ' +
     `its place, nothing is granted. If nobody can put it back, stop the server, ${RESTORE}`,
+  alone:
+    ': its -shm was deleted or replaced while the server runs. By it, processes take turns with ' +
+    'the file. So that no other one gives the same numbers, this one grants nothing any more. ' +
+    'Nothing is lost, and nothing has to be put back: start the server again.',
   overwritten:
     ' was written over while the server runs: something else stands in its place. Nothing is ' +
     'granted. Stop the server, and move the file, its -wal and its -shm to another folder. Put ' +

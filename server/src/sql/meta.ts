@@ -12,6 +12,7 @@ import type { IdParts } from '../ledger/ledger.js'
 import { LedgerReplaced, LedgerUpgraded, OtherIds } from '../ledger/ledger-errors.js'
 import type { DatabaseChange, RowChanges } from '../ledger/row-store.js'
 import { type DatabaseRow, newDatabase } from '../ledger/rows.js'
+import { versionIn } from './shape.js'
 import { type SqlConnection, statement, type Work } from './statements.js'
 
 /** The next state of the same ledger is at least as high in both. */
@@ -133,12 +134,13 @@ function refuseOthers(
 /**
  * @throws LedgerReplaced where the ledger was seen higher, or has another secret
  * @throws LedgerUpgraded
+ * @throws LedgerTablesChanged where the version of tables is lost
  */
 function stateIn(row: StateRow, { secrets, version }: Known, least: State): State {
   const found = { mark: Number(row.mark ?? 0), timeline: row.timeline ?? least.timeline }
+  const stored = versionIn(row.version ?? undefined, false)!
   // guard: H17 a server that would misread upgraded tables grants nothing
-  if (Number(row.version) > version + 1)
-    throw new LedgerUpgraded('the tables of this ledger', row.version!, version)
+  if (stored > version + 1) throw new LedgerUpgraded('the tables of this ledger', stored, version)
   // guard: H31 another ledger grants nothing
   if (!secrets.isOurs(row.secret))
     throw new LedgerReplaced(

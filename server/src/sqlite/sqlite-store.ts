@@ -38,6 +38,7 @@ import {
   commitsTo,
   connectionTo,
   isDamaged,
+  isFull,
   isLocked,
   placeOf,
   reader,
@@ -69,7 +70,9 @@ function naming<T>(folder: string, step: () => T): T {
       : isDamaged(cause)
         ? `${SQLITE_FILE} is damaged, or no ledger. Nothing was changed. Keep the file and what ` +
           `is beside it, and ${RESTORE}`
-        : 'It has to be a folder that this process may write to, with all files in it.'
+        : isFull(cause)
+          ? 'Make room on its disk: nothing is lost.'
+          : 'It has to be a folder that this process may write to, with all files in it.'
     throw new LedgerUnavailable(
       `The ledger in ${folder} cannot be opened: ${reasonOf(cause)}. ${advice}`,
       { cause },
@@ -105,7 +108,11 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
   createMissing(file)
   requireOneName(file)
   requireWritable(file)
-  const { db, header, close } = connectTo(file, (opened) => prepare(opened, folder), connect)
+  const { db, header, memory, close } = connectTo(
+    file,
+    (opened) => prepare(opened, folder),
+    connect,
+  )
   try {
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     const identity = write(db, () => {
@@ -119,7 +126,7 @@ function openIn(folder: string, opening: Opening, connect: Connect | undefined):
     // guard: H20 a copy of the file alone has the secret
     db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     syncEntries(folder)
-    const requireInPlace = placeOf(file, header)
+    const requireInPlace = placeOf(file, memory(), header)
     return {
       db,
       identity,
@@ -164,7 +171,7 @@ function isLost(requireInPlace: () => void): boolean {
     requireInPlace()
     return false
   } catch (error) {
-    return error instanceof LedgerFileChanged && error.what === 'overwritten'
+    return error instanceof LedgerFileChanged && error.what !== 'moved'
   }
 }
 

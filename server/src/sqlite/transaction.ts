@@ -18,12 +18,13 @@ export type Sqlite = InstanceType<typeof DatabaseSync>
 
 /** SQLite's result codes (sqlite.org/rescode.html); an extended code has more bits above these. */
 const BUSY = 5
+const FULL = 13
 const IN_THE_WAY: Record<number, string> = {
   [BUSY]: 'database is locked',
   6: 'database table is locked',
   8: 'attempt to write a readonly database',
   10: 'disk I/O error',
-  13: 'database or disk is full',
+  [FULL]: 'database or disk is full',
   14: 'unable to open database file',
 }
 
@@ -36,6 +37,10 @@ function resultCode(error: unknown): number {
 
 /** Has SQLite waited in vain for the lock of another program? */
 export const isLocked = (cause: unknown): boolean => resultCode(cause) === BUSY
+
+/** Has the disk, or the user on it, no room left? */
+export const isFull = (cause: unknown): boolean =>
+  resultCode(cause) === FULL || /^(ENOSPC|EDQUOT)$/.test((cause as { code?: string }).code ?? '')
 
 /**
  * Runs statements.
@@ -147,11 +152,18 @@ const isBusy = (error: unknown): boolean =>
   error instanceof LedgerUnavailable && isLocked(error.cause)
 
 /**
- * SQLite goes on writing to a file that was moved or deleted, and the next start reads another.
+ * SQLite goes on writing to a file that was moved or deleted, and the next start reads another. It
+ * also goes on with a shared memory, `-shm`, that was: the next process makes another one, knows
+ * nothing of the locks in this one, and both give the same numbers.
+ * @param memory the identity of the shared memory that the connection has
  * @returns throws LedgerFileChanged when another file stands in its place, or none, or somebody has
  * written over it
  */
-export function placeOf(file: string, readHeader: () => FileHeader | undefined): () => void {
+export function placeOf(
+  file: string,
+  memory: string,
+  readHeader: () => FileHeader | undefined,
+): () => void {
   const path = realpathSync(file)
   let seen = readHeader()!
   const overwritten = (): never => {
@@ -163,13 +175,15 @@ export function placeOf(file: string, readHeader: () => FileHeader | undefined):
     return isLater(found, seen) ? found : [readHeader()].find((again) => isLater(again, seen))
   }
   const look = () =>
-    [file, `${path}-wal`]
+    [file, `${path}-wal`, `${path}-shm`]
       .map((name) => statSync(name, { bigint: true, throwIfNoEntry: false }))
-      .map((found) => found && `${found.dev}/${found.ino}`)
-      .join()
-  const opened = look()
+      .map((found) => (found ? `${found.dev}/${found.ino}` : 'none'))
+  const [data, log] = look()
   return () => {
-    if (look() !== opened) throw new LedgerFileChanged('moved', file)
+    const [foundData, foundLog, foundMemory] = look()
+    if (foundData !== data || foundLog !== log) throw new LedgerFileChanged('moved', file)
+    // guard: H30 a process whose shared memory no other one finds commits nothing
+    if (foundMemory !== memory) throw new LedgerFileChanged('alone', file)
     // guard: H30 a file that was written over takes no commit
     seen = laterHeader() ?? overwritten()
   }
@@ -192,8 +206,17 @@ export interface SqliteFile {
 export const commitsTo =
   (db: Sqlite, requireInPlace: () => void): SqliteFile['commit'] =>
   (step) => {
+    /** What another process has written to a file that is not shared any more looks damaged. */
+    function read<T>(look: () => T): T {
+      try {
+        return look()
+      } catch (error) {
+        if (isDamaged(error)) requireInPlace()
+        throw error
+      }
+    }
     const result = write(db, () => {
-      const done = step()
+      const done = read(step)
       // guard: H21 a file that the next start will not find takes no commit
       requireInPlace()
       return done

@@ -139,6 +139,7 @@ describe('sqliteStore', () => {
       },
     ],
     ['left without its log', (file) => rmSync(`${file}-wal`)],
+    ['left without its shared memory', (file) => rmSync(`${file}-shm`)],
   ])('gives no id from a file that was %s: the next process opens another', async (_, change) => {
     const file = newFile()
     const store = sqliteStore({ database: open(file) })

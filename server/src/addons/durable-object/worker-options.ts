@@ -5,6 +5,7 @@ import {
   databaseList,
   type HandlerLimits,
   type HandlerOptions,
+  handlerChecks,
 } from '../../http/handler-options.js'
 import { isListedAs, token } from '../../http/tokens.js'
 import type { LedgerLimits } from '../../ledger/ledger.js'
@@ -35,7 +36,13 @@ export interface HiloWorkerOptions
 /** Without those that the handler checks. */
 type Own = Omit<HiloWorkerOptions, Exclude<keyof HandlerOptions, 'databases' | 'limits'>>
 
+/** The handler looks at its own options. */
+const later = Object.fromEntries(
+  Object.keys(handlerChecks.shape).map((name) => [name, z.unknown().optional()]),
+)
+
 const own = z.looseObject({
+  ...later,
   databases: databaseList.min(1, 'is empty: list the databases, as in ["Shop"]'),
   create: z.boolean().default(false),
   operatorToken: token.optional(),
