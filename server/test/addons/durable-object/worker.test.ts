@@ -218,6 +218,31 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect(await (await claim(url, 'Depot')).json()).toMatchObject({ Low: 165 })
   })
 
+  test('a mistake in a program of the owner drops nothing, and stops no collection', async () => {
+    const { url } = await start({ source: './direct-worker.ts' })
+    const direct = async (method: string, asked: unknown) =>
+      (await fetch(`${url}/direct/shop/${method}`, json(asked as object))).json()
+    await claim(url)
+    const database = 'Shop'
+    for (const [method, asked, told] of [
+      // Mistyped: without the collection, it would be the whole database.
+      ['drop', { database, colection: 'lines' }, 'Did you mean'],
+      ['raiseFloor', { database, collection: 'orders', floor: 1.5 }, 'floor'],
+      ['raiseFloor', { database, collection: 'orders', floor: 'abc' }, 'floor'],
+      ['raiseFloors', { database: 7, by: 100 }, 'database'],
+      ['handOverSeries', { database }, 'collection'],
+    ] as const)
+      expect(await direct(method, asked)).toMatchObject({ Message: expect.stringContaining(told) })
+    expect(await (await claim(url)).json()).toMatchObject({ Low: 33 })
+    expect(await direct('raiseFloors', { by: 100 })).toMatchObject({
+      Message: expect.stringContaining('database'),
+    })
+    expect(await direct('raiseFloors', { database, by: 100 })).toMatchObject({ collections: 1 })
+    for (const asked of [null, {}, 'SHOP', { database }])
+      expect(await direct('status', asked)).toMatchObject([{ collection: 'orders', max: 164 }])
+    for (const asked of [{}, database]) expect(await direct('series', asked)).toEqual([])
+  })
+
   test('a lost secret is replaced by a method of the owner, then floors are raised', async () => {
     const source = './direct-worker.ts'
     const startWith = (secret: string, more = {}) =>
