@@ -132,10 +132,10 @@ function argumentOf(
   }
 }
 
-async function openIn({ storage }: ObjectState, options: HiloWorkerOptions): Promise<Opened> {
+async function openIn({ id, storage }: ObjectState, options: HiloWorkerOptions): Promise<Opened> {
   const { create, secrets, ledgerLimits, handler } = checkWorkerOptions(options)
   const budgets = storedBudgets(runnerIn(storage))
-  const store = openDurableStore(storage, { create, secrets }, budgets)
+  const store = openDurableStore(storage, { create, secrets }, { budgets, database: id.name })
   const ledger = createLedger(store, ledgerLimits, new Map())
   // The clock is asked here: while a Worker's modules load, it is 1970.
   if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + PRUNE_INTERVAL_MS)

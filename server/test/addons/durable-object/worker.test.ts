@@ -243,6 +243,25 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     for (const asked of [{}, database]) expect(await direct('series', asked)).toEqual([])
   })
 
+  test('files of another object in the place of its own: it grants nothing', async () => {
+    const options = { databases: ['Shop', 'Depot'], operatorToken: TOKEN }
+    const source = './direct-worker.ts'
+    const { folder, ...first } = await start({ source, options })
+    await claim(first.url, 'Shop')
+    const [ofShop] = objectsIn(first) as [string]
+    await claim(first.url, 'Depot')
+    const ofDepot = objectsIn(first).find((name) => name !== ofShop)!
+    await first.kill()
+    for (const end of ['', '-wal', '-shm'])
+      cpSync(`${first.disk}/${ofShop}${end}`, `${first.disk}/${ofDepot}${end}`)
+    const { url } = await start({ source, folder, options })
+    // It would begin at 1: the other ledger has no number of this database.
+    expect((await claim(url, 'Depot')).status).toBe(503)
+    const asked = await fetch(`${url}/operator/Depot/status`, json({}, 'POST', OPERATOR))
+    expect((await asked.json()).Message).toContain("has the ledger of 'shop'")
+    expect(await (await claim(url, 'Shop')).json()).toMatchObject({ Low: 33 })
+  })
+
   test('a lost secret is replaced by a method of the owner, then floors are raised', async () => {
     const source = './direct-worker.ts'
     const startWith = (secret: string, more = {}) =>
