@@ -129,6 +129,12 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect((await claim(open.url)).status).toBe(201)
   })
 
+  test('a Worker without the binding says in its log what it lacks', async () => {
+    const { url, output } = await start({ objects: { IDS: 'HiloDatabase' } })
+    expect((await claim(url)).status).toBe(500)
+    expect(output()).toContain('has no binding HILO')
+  })
+
   test('the example grants once its ledger may be made, and stores an order once', async () => {
     const source = '../../../../examples/cloudflare/worker.js'
     const objects = { HILO: 'HiloDatabase', ORDERS: 'Orders' }
