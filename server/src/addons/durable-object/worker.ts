@@ -65,10 +65,7 @@ interface Health {
   others: Record<string, string[]>
 }
 
-function frontOf(
-  options: HiloWorkerOptions,
-  objects: ObjectNamespace<HiloDatabase> | undefined,
-): Handler {
+function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDatabase>): Handler {
   const { databases, operatorToken, handler } = checkWorkerOptions(options)
   if (objects === undefined)
     throw new Error(
