@@ -61,10 +61,7 @@ export function whyNotHandedOver(refusal: HandOverRefusal, asked: Asked, terms: 
         'was lost, close it first.'
       )
     case 'restored':
-      return (
-        'The database was restored. Raise its floors first: ' +
-        'npx offline-hilo-server raise-floor.'
-      )
+      return 'The database was restored. Raise its floors first.'
     case 'missing':
       return `Series ${letter} is not there any more.`
   }

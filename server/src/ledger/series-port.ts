@@ -135,8 +135,7 @@ export interface PastHandOver extends HandOver {
  * Why a series was not handed over.
  *
  * - `missing`: there is no series of that letter.
- * - `restored`: the database grants nothing, and a hand-over would be void once its floors are
- *   raised.
+ * - `restored`: floors have yet to be raised.
  * - `heard`: the server has heard of more. `least`: the lowest number that can be stated of
  *   `period`.
  * - `periods`: the stated period is none of those that are `known`, or nobody said one. Nothing is

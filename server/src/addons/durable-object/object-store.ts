@@ -83,9 +83,8 @@ function refuseOther(run: Run, own: string): void {
   // guard: H31 an object opens the ledger of its own database
   if (stored === undefined || stored === own) return
   throw new Error(
-    `This is the object of '${own}', and it has the ledger of '${stored}', as when the files of ` +
-      'another object were put in the place of its own. Nothing is granted, because numbers would ' +
-      'begin at 1 again. Put its own files back.',
+    `This is the object of '${own}', and it has the ledger of '${stored}', in which numbers of ` +
+      `'${own}' begin at 1. Nothing is granted. Put the files of its own ledger back.`,
   )
 }
 
