@@ -814,6 +814,11 @@ export const GUARDS: Guard[] = [
     'server/addons/durable-object/worker',
     'return undefined',
   ),
+  guard(
+    'H31 an object opens the ledger of its own database',
+    'server/addons/durable-object/worker',
+    'return',
+  ),
   guard('H26 an operator shows a token', 'server/addons/durable-object/worker'),
   guard('H30 a SQLite that loses commits has no ledger', 'server/sqlite-ledger'),
   guard("H30 a file with two names is no store's", 'addons/sqlite/store'),

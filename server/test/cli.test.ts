@@ -818,6 +818,18 @@ describe('status and raise-floor', () => {
     })
   })
 
+  test('raise-floor says that it raises series, where an identity has that name', async () => {
+    const data = newFolder()
+    const ledger = await openLedger({ create: true, dataDir: data })
+    await ledger.nextIdentities([{ database: 'Shop', name: 'bills|', id: 'a', at: 0 }])
+    await ledger.close()
+    const raise = (name: string) => runCli(['raise-floor', 'Shop', name, '100', '--data', data])
+    expect((await raise('Bills|')).stderr).toContain(
+      "The identity 'Bills|' of Shop goes on as before: seed it. This raises the series of 'Bill",
+    )
+    expect((await raise('lines|')).stderr).not.toContain('identity')
+  })
+
   test('a database without a ledger stays without one, as one without a version', async () => {
     const databaseUrl = await newDatabase()
     const commands = [['status'], ['raise-floor', 'Shop', 'orders', '5'], ['drop', 'Shop', '--yes']]

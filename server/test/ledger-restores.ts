@@ -309,8 +309,10 @@ export function describeRestores(promise: Promises): void {
     'after a restore, only ranges that were given before it are given, until they are listed',
     async (bench) => {
       const { ledger, database, checkIn, lost } = bench
-      const { give, reopen } = await tillsOf(bench)
+      const { give, handOver, reopen } = await tillsOf(bench)
       await checkIn(newId(), await lost())
+      // Once the floors are raised, it would be void.
+      expect(await handOver('Till 4')).toEqual({ refused: 'restored' })
       expect(await give('T3', 1)).toEqual({ refused: 'restored' })
       expect(await give('T3', 1, true)).toEqual({ refused: 'restored' })
       await ledger.raiseFloors({ database, by: BY })

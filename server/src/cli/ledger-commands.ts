@@ -158,7 +158,7 @@ export const renewSecretCommand = (): Command =>
           'then stop no database of the original. It is right, too, if a backup got into wrong ' +
           'hands: whoever has it can sign tokens. Otherwise it is wrong for a ledger that goes ' +
           'on serving its devices, also after a restore: it could not notice any more that it is ' +
-          'an older copy. Stop the servers of the ledger first.\n',
+          'an older copy. Stop the servers of the ledger first. A Worker goes on.\n',
         apply: async (ledger) => {
           await ledger.renewSecret()
           return (

@@ -47,7 +47,7 @@ export const raiseFloorCommand = (): Command =>
         checkNames(database, collection)
         const plan = async (ledger: SeenLedger): Promise<Change> => ({
           ...raise,
-          plan: (await missingName(ledger, database, collection)) + raise.plan,
+          plan: (await aboutName(ledger, database, collection)) + raise.plan,
         })
         await operate(command, database, plan, true)
       },
@@ -113,8 +113,8 @@ export const CLOSED_NAMES =
 const listed = (names: readonly string[]): string =>
   names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ', …' : '')
 
-/** Empty: there is such a name. */
-async function missingName(
+/** Empty: there is such a name. A name with a stroke is of series, and perhaps of an identity. */
+async function aboutName(
   ledger: SeenLedger,
   database: string,
   collection: string | undefined,
@@ -130,5 +130,14 @@ async function missingName(
     collection === undefined
       ? databases.some((name) => isSame(name, database))
       : inDatabase.some((key) => isSame(key.collection, collection))
-  return isThere ? '' : `There is no ${what} yet. There are: ${listed(there) || 'none'}.\n`
+  const isIdentity = identities.some(
+    (key) => isSame(key.database, database) && isSame(key.name, collection ?? ''),
+  )
+  return (
+    (isThere ? '' : `There is no ${what} yet. There are: ${listed(there) || 'none'}.\n`) +
+    (isIdentity
+      ? `The identity '${collection}' of ${database} goes on as before: seed it. This raises the ` +
+        `series of '${collection!.slice(0, -1)}'.\n`
+      : '')
+  )
 }

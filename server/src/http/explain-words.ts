@@ -23,7 +23,7 @@ export function inWords(explanation: Explanation): string {
   if (lines.length > 0) return `${lines.join('\n')}\n`
   return (
     `The ledger knows no '${visible(collection)}' in ${database} to which ${number} could ` +
-    'belong. Compare the names with: npx offline-hilo-server status, and ' +
+    `belong. Compare the names with: npx offline-hilo-server status ${database}, and ` +
     `npx offline-hilo-server series ${database}\n`
   )
 }

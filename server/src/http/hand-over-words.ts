@@ -60,6 +60,8 @@ export function whyNotHandedOver(refusal: HandOverRefusal, asked: Asked, terms: 
         `${visible(to)} has series ${refusal.letter} already, and goes on with it. If that one ` +
         'was lost, close it first.'
       )
+    case 'restored':
+      return 'The database was restored. Raise its floors first.'
     case 'missing':
       return `Series ${letter} is not there any more.`
   }

@@ -63,6 +63,8 @@ export function handOver(
   const row = rows.series.get(id)
   const grant = rows.grants.get(id)
   if (!row || !grant) return refuse({ refused: 'missing' })
+  // It would be void once the floors are raised: the other device would wait for it in vain.
+  if (isRestored(rows, row.database)) return refuse({ refused: 'restored' })
   const { to, by, reason, at, last, otherPeriods, dryRun } = request
   const { restores } = databaseIn(rows, row.database)
   if (isDone(row, request, restores)) return { answer: row, changes: {} }

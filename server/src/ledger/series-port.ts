@@ -135,6 +135,7 @@ export interface PastHandOver extends HandOver {
  * Why a series was not handed over.
  *
  * - `missing`: there is no series of that letter.
+ * - `restored`: floors have yet to be raised.
  * - `heard`: the server has heard of more. `least`: the lowest number that can be stated of
  *   `period`.
  * - `periods`: the stated period is none of those that are `known`, or nobody said one. Nothing is
@@ -146,7 +147,7 @@ export interface PastHandOver extends HandOver {
  * - `holder`: the device has a series that is not closed; perhaps it has got this one.
  */
 export type HandOverRefusal =
-  | { refused: 'missing' | 'crowded' }
+  | { refused: 'missing' | 'crowded' | 'restored' }
   | { refused: 'periods'; known: string[] }
   | { refused: 'untold'; missing: string[] }
   | ({ refused: 'outside'; from: number; to: number } & StatedPeriod)

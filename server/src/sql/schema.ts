@@ -159,7 +159,7 @@ export function readVersion(run: Run): number | undefined {
   )
 }
 
-const readSetting = (run: Run, key: string): string | undefined =>
+export const readSetting = (run: Run, key: string): string | undefined =>
   run<{ value: string }>(statement(READ_SETTING, key))[0]?.value
 
 /**

@@ -1,12 +1,18 @@
 /**
  * A database as a Durable Object: the whole handler and its ledger. Guarantees that an object
  * without a ledger makes none unless somebody says so, that it answers for its own database only,
- * and that it prunes old rows by itself.
+ * that a program's mistake changes nothing, and that it prunes old rows by itself.
  */
 import { DurableObject } from 'cloudflare:workers'
+import { z } from 'zod'
 import { createHandler, type Handler } from '../../http/handler.js'
 import { answer } from '../../http/messages.js'
-import { OPERATED_METHODS, type OperatedLedger } from '../../http/operated.js'
+import {
+  OPERATED,
+  OPERATED_METHODS,
+  type OperatedLedger,
+  type OperatedMethod,
+} from '../../http/operated.js'
 import { databaseIn } from '../../http/paths.js'
 import { badRequest, pathOf, refusalBody } from '../../http/refusals.js'
 import { createLedger } from '../../ledger/create-ledger.js'
@@ -18,6 +24,7 @@ import type {
   SeriesClosing,
   SeriesHandOver,
 } from '../../ledger/ledger.js'
+import { checked } from '../../ledger/option-checks.js'
 import { PRUNE_INTERVAL_MS, pruningAt } from '../../ledger/prune.js'
 import type { ObjectState } from './cloudflare.js'
 import { storedBudgets } from './kept-budgets.js'
@@ -35,9 +42,6 @@ export interface HiloDatabase
 }
 
 export type HiloDatabaseClass<Env> = new (ctx: ObjectState, env: Env) => HiloDatabase
-
-/** The argument of a method: the database, or an object with it. */
-type Asked = string | { database?: string }
 
 interface Opened {
   ledger: Ledger
@@ -91,10 +95,11 @@ export function hiloDatabase<Env>(
       // Cloudflare calls methods of the prototype only.
       for (const method of OPERATED_METHODS)
         Object.defineProperty(HiloObject.prototype, method, {
-          async value(this: HiloObject, asked?: Asked) {
-            const wrong = this.#refusalOf(databaseOf(asked))
+          async value(this: HiloObject, asked?: unknown) {
+            const told = argumentOf(method, asked, this.ctx.id.name)
+            const wrong = this.#refusalOf(told.database)
             if (wrong !== undefined) throw new RangeError(wrong)
-            const given = typeof asked === 'object' ? { ...asked, at: Date.now() } : asked
+            const given = method === 'series' ? told.database : { ...told, at: Date.now() }
             const done = await (await this.#ledger())[method](given as never)
             // An open ledger would go on signing with the old one, and so grant nothing.
             if (method === 'renewSecret') this.#opened = undefined
@@ -106,13 +111,31 @@ export function hiloDatabase<Env>(
   return HiloObject as unknown as HiloDatabaseClass<Env>
 }
 
-const databaseOf = (asked: Asked | undefined): string | undefined =>
-  typeof asked === 'object' ? asked.database : asked
+/**
+ * A method that asks for a database alone need not name it: an object has one.
+ * @throws RangeError
+ */
+function argumentOf(
+  method: OperatedMethod,
+  asked: unknown,
+  own: string | undefined,
+): { database: string } {
+  const fields: z.ZodObject = OPERATED[method]
+  const isPlain = Object.keys(fields.shape).length === 0
+  const given = typeof asked === 'string' ? { database: asked } : asked
+  const whole = isPlain ? { database: own, ...Object(given) } : given
+  try {
+    const told: object = checked(fields.extend({ database: z.string() }), whole, method)
+    return told as { database: string }
+  } catch (error) {
+    throw new RangeError((error as Error).message)
+  }
+}
 
-async function openIn({ storage }: ObjectState, options: HiloWorkerOptions): Promise<Opened> {
+async function openIn({ id, storage }: ObjectState, options: HiloWorkerOptions): Promise<Opened> {
   const { create, secrets, ledgerLimits, handler } = checkWorkerOptions(options)
   const budgets = storedBudgets(runnerIn(storage))
-  const store = openDurableStore(storage, { create, secrets }, budgets)
+  const store = openDurableStore(storage, { create, secrets }, { budgets, database: id.name })
   const ledger = createLedger(store, ledgerLimits, new Map())
   // The clock is asked here: while a Worker's modules load, it is 1970.
   if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + PRUNE_INTERVAL_MS)

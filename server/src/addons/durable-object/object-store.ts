@@ -4,7 +4,8 @@
  */
 import { LedgerUnavailable, reasonOf } from '../../ledger/ledger-errors.js'
 import type { RowStore } from '../../ledger/row-store.js'
-import { type Opening, upgradeSqlite, writeHealth } from '../../sql/schema.js'
+import { putSetting } from '../../sql/meta.js'
+import { type Opening, readSetting, upgradeSqlite, writeHealth } from '../../sql/schema.js'
 import { refuseLacking } from '../../sql/shape.js'
 import { sqlStore } from '../../sql/sql-store.js'
 import {
@@ -13,6 +14,7 @@ import {
   SQLITE,
   type SqlConnection,
   type Statement,
+  statement,
 } from '../../sql/statements.js'
 import type { ObjectStorage } from './cloudflare.js'
 import type { StoredBudgets } from './kept-budgets.js'
@@ -22,11 +24,17 @@ export const runnerIn =
   <Row>({ text, parameters }: Statement) =>
     [...sql.exec(text, ...parameters)] as Row[]
 
-/** @param budgets are written with each commit */
+interface Owned {
+  /** Are written with each commit. */
+  budgets?: StoredBudgets
+  /** Whose object it is. An older runtime does not tell it. */
+  database?: string | undefined
+}
+
 export function openDurableStore(
   storage: ObjectStorage,
   opening: Opening,
-  budgets?: StoredBudgets,
+  { budgets, database }: Owned = {},
 ): RowStore {
   const run = runnerIn(storage)
 
@@ -45,12 +53,16 @@ export function openDurableStore(
   }
 
   const identity = guard(() =>
-    storage.transactionSync(() => upgradeSqlite(run, 'this Durable Object', opening)),
+    storage.transactionSync(() => {
+      const opened = upgradeSqlite(run, 'this Durable Object', opening)
+      if (database !== undefined) refuseOther(run, database)
+      return opened
+    }),
   )
   const connection: SqlConnection = {
     dialect: SQLITE,
     transaction: (work) => commit(() => runWork(run, work)),
-    read: async (statement) => guard(() => run(statement)),
+    read: async (asked) => guard(() => run(asked)),
     ping: (work) =>
       commit(() => {
         runWork(run, work)
@@ -59,6 +71,21 @@ export function openDurableStore(
     close: async () => {},
   }
   return sqlStore(connection, identity)
+}
+
+/** Of `hilo_meta`: the database whose ledger it is. */
+const DATABASE = 'database'
+
+/** @throws Error */
+function refuseOther(run: Run, own: string): void {
+  const stored = readSetting(run, DATABASE)
+  if (stored === undefined) run(statement(putSetting(SQLITE.schema), DATABASE, own))
+  // guard: H31 an object opens the ledger of its own database
+  if (stored === undefined || stored === own) return
+  throw new Error(
+    `This is the object of '${own}', and it has the ledger of '${stored}', in which numbers of ` +
+      `'${own}' begin at 1. Nothing is granted. Put the files of its own ledger back.`,
+  )
 }
 
 /** SQLite's codes for a disk that fails or is full. A mistake in this program is none of them. */

@@ -67,6 +67,11 @@ interface Health {
 
 function frontOf(options: HiloWorkerOptions, objects: ObjectNamespace<HiloDatabase>): Handler {
   const { databases, operatorToken, handler } = checkWorkerOptions(options)
+  if (objects === undefined)
+    throw new Error(
+      'The Worker has no binding HILO. Bind it to the class of objects that the Worker exports, ' +
+        'as in wrangler.jsonc of examples/cloudflare.',
+    )
   const listed = new Set(databases.map((name) => name.toLowerCase()))
   // A new stub each time: one that has failed does not recover.
   function objectOf(name: string): HiloDatabase | undefined {

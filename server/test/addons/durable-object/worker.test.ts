@@ -129,6 +129,12 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect((await claim(open.url)).status).toBe(201)
   })
 
+  test('a Worker without the binding says in its log what it lacks', async () => {
+    const { url, output } = await start({ objects: { IDS: 'HiloDatabase' } })
+    expect((await claim(url)).status).toBe(500)
+    expect(output()).toContain('has no binding HILO')
+  })
+
   test('the example grants once its ledger may be made, and stores an order once', async () => {
     const source = '../../../../examples/cloudflare/worker.js'
     const objects = { HILO: 'HiloDatabase', ORDERS: 'Orders' }
@@ -216,6 +222,50 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect(await askedOf('shop', floors, 'raiseFloors')).toMatchObject(refused)
     expect(await askedOf('depot', floors, 'raiseFloors')).toMatchObject({ collections: 1 })
     expect(await (await claim(url, 'Depot')).json()).toMatchObject({ Low: 165 })
+  })
+
+  test('a mistake in a program of the owner drops nothing, and stops no collection', async () => {
+    const { url } = await start({ source: './direct-worker.ts' })
+    const direct = async (method: string, asked: unknown) =>
+      (await fetch(`${url}/direct/shop/${method}`, json(asked as object))).json()
+    await claim(url)
+    const database = 'Shop'
+    for (const [method, asked, told] of [
+      // Mistyped: without the collection, it would be the whole database.
+      ['drop', { database, colection: 'lines' }, 'Did you mean'],
+      ['raiseFloor', { database, collection: 'orders', floor: 1.5 }, 'floor'],
+      ['raiseFloor', { database, collection: 'orders', floor: 'abc' }, 'floor'],
+      ['raiseFloors', { database: 7, by: 100 }, 'database'],
+      ['handOverSeries', { database }, 'collection'],
+    ] as const)
+      expect(await direct(method, asked)).toMatchObject({ Message: expect.stringContaining(told) })
+    expect(await (await claim(url)).json()).toMatchObject({ Low: 33 })
+    expect(await direct('raiseFloors', { by: 100 })).toMatchObject({
+      Message: expect.stringContaining('database'),
+    })
+    expect(await direct('raiseFloors', { database, by: 100 })).toMatchObject({ collections: 1 })
+    for (const asked of [null, {}, 'SHOP', { database }])
+      expect(await direct('status', asked)).toMatchObject([{ collection: 'orders', max: 164 }])
+    for (const asked of [{}, database]) expect(await direct('series', asked)).toEqual([])
+  })
+
+  test('files of another object in the place of its own: it grants nothing', async () => {
+    const options = { databases: ['Shop', 'Depot'], operatorToken: TOKEN }
+    const source = './direct-worker.ts'
+    const { folder, ...first } = await start({ source, options })
+    await claim(first.url, 'Shop')
+    const [ofShop] = objectsIn(first) as [string]
+    await claim(first.url, 'Depot')
+    const ofDepot = objectsIn(first).find((name) => name !== ofShop)!
+    await first.kill()
+    for (const end of ['', '-wal', '-shm'])
+      cpSync(`${first.disk}/${ofShop}${end}`, `${first.disk}/${ofDepot}${end}`)
+    const { url } = await start({ source, folder, options })
+    // It would begin at 1: the other ledger has no number of this database.
+    expect((await claim(url, 'Depot')).status).toBe(503)
+    const asked = await fetch(`${url}/operator/Depot/status`, json({}, 'POST', OPERATOR))
+    expect((await asked.json()).Message).toContain("has the ledger of 'shop'")
+    expect(await (await claim(url, 'Shop')).json()).toMatchObject({ Low: 33 })
   })
 
   test('a lost secret is replaced by a method of the owner, then floors are raised', async () => {
