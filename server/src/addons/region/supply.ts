@@ -265,7 +265,10 @@ export class Supply {
   #newExchange = (): string => `${this.#context.page}.${++this.#exchanges}`
 
   #update<T>(change: (state: DeviceState) => [DeviceState, T]): Promise<T> {
-    return this.#context.devices.update(this.#key, (stored, notes) => step(stored, notes, change))
+    const [, , prefix] = this.#key
+    return this.#context.devices.update(this.#key, (stored, notes) =>
+      step(prefix, stored, notes, change),
+    )
   }
 
   #unusable(failure: Failure): Error {
