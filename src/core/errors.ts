@@ -57,8 +57,7 @@ export type HiloErrorCode =
   | 'invalid-argument'
   /**
    * The storage failed, or its content made no sense. Nothing was handed out. A storage that hangs,
-   * as behind a frozen tab, is asked again until the call's `timeout` or `signal` ends it. A record
-   * that made no sense is kept: in `set-aside`, or in SQLite in `offline_hilo_set_aside`.
+   * as behind a frozen tab, is asked again until the call's `timeout` or `signal` ends it.
    */
   | 'storage-failed'
   /**

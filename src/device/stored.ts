@@ -25,7 +25,7 @@ export const isKey = (key: unknown): key is StoreKey =>
 
 /**
  * The stored state (`undefined`: nothing stored yet), or why it cannot be used.
- * @param prefix begins the ids of its collection: `orders/`. Default: of any collection
+ * @param prefix of its ids: `orders/`. Default: any
  * @throws HiloError `outdated` for the record of a newer version
  */
 export function readState(
@@ -52,9 +52,9 @@ export function readState(
   const twice = heldTwice(state)
   // guard: H17 a record in which a number has two owners is refused
   if (twice) return { refused: `${twice.from}–${twice.to} has two owners` }
-  const other = everything(state).find((range) => !range.prefix.startsWith(prefix))
+  const other = everything(state).find((each) => !each.prefix.startsWith(prefix))
   // guard: H24 a record of another collection is refused
-  if (other) return { refused: `it has numbers of '${other.prefix}', not of '${prefix}'` }
+  if (other) return { refused: `it has '${other.prefix}'` }
   return { state }
 }
 
@@ -68,7 +68,6 @@ export interface Step<T> extends Change<T> {
 
 /**
  * One step on a stored record, with the notes that pages left.
- * @param prefix of its collection
  * @throws HiloError `storage-failed` when a number would get two owners, `outdated`
  */
 export function step<T>(

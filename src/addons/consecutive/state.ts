@@ -52,7 +52,7 @@ export interface CurrentSeries {
   token: string
   /** The highest place that the server has confirmed to have heard. */
   heard: number
-  /** The highest place that this device has made. Absent: none, or by an older version. */
+  /** The highest place that was made here. Absent: none. */
   made?: number
   /** It was handed over to this device, and goes on after these numbers. */
   after?: SeriesMark
@@ -227,9 +227,10 @@ export function withMade(
 ): CurrentSeries {
   const made = { ...current, made: place }
   const left = prefixIn(last?.period ?? '')
-  if (!last || left === prefixIn(period)) return made
   // guard: H28 a prefix that comes back goes on above its last number
-  return { ...made, highest: { ...current.highest, [left]: last.number } }
+  if (last && left !== prefixIn(period))
+    return { ...made, highest: { ...current.highest, [left]: last.number } }
+  return made
 }
 
 /**

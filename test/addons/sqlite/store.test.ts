@@ -304,7 +304,7 @@ describe('sqliteStore', () => {
     damage(file)
     await expect(sqliteStore({ database: open(file) }).update(KEY, count)).rejects.toMatchObject({
       code: 'storage-failed',
-      message: expect.stringMatching(/The file is damaged\. .* move it away/),
+      message: expect.stringMatching(/How to go on: docs\/processes\.md#a-damaged-file\./),
     })
   })
 
