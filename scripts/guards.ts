@@ -914,7 +914,10 @@ export const GUARDS: Guard[] = [
     'addons/consecutive/chain',
     change('!follows(link, draft)', '!link'),
   ),
-  guard('H28 no number is made again that the server has heard of', 'addons/consecutive/register'),
+  guard(
+    'H28 no number is made again that was made, or that the server has heard of',
+    'addons/consecutive/register',
+  ),
   guard('H28 a number that is taken already stores nothing else', 'store/indexeddb'),
   guard(
     'H28 a key has one number',
@@ -1185,6 +1188,7 @@ export const GUARDS: Guard[] = [
     'const isAgain = isRepeated(failure)',
   ),
   guard('H31 a server does not choose among databases', 'server/postgres-pool'),
+  guard('H24 a record of another collection is refused', 'device/stored'),
   guard('H24 a binding that cannot be read is not left out', 'server/special-names'),
   guard('H24 a binding is for a database that exists', 'server/bound-databases'),
   guard(

@@ -56,9 +56,8 @@ export type HiloErrorCode =
    */
   | 'invalid-argument'
   /**
-   * The browser's storage failed, or its content made no sense. Nothing was handed out. A storage
-   * that hangs, as behind a frozen tab, is asked again until the call's `timeout` or `signal` ends
-   * it.
+   * The storage failed, or its content made no sense. Nothing was handed out. A storage that hangs,
+   * as behind a frozen tab, is asked again until the call's `timeout` or `signal` ends it.
    */
   | 'storage-failed'
   /**

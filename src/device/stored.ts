@@ -6,9 +6,10 @@
  */
 import { HiloError } from '../core/errors.js'
 import type { Range } from '../core/range.js'
+import { everything } from './check-in.js'
 import type { SharedView } from './contract.js'
 import { settle } from './device.js'
-import type { Change } from './device-store.js'
+import type { Change, StoreKey } from './device-store.js'
 import {
   type DeviceState,
   emptyState,
@@ -18,11 +19,19 @@ import {
   STATE_VERSION,
 } from './state.js'
 
+/** Somebody else may have put records beside the device's. */
+export const isKey = (key: unknown): key is StoreKey =>
+  Array.isArray(key) && key.length === 3 && key.every(isText)
+
 /**
  * The stored state (`undefined`: nothing stored yet), or why it cannot be used.
+ * @param prefix of its ids: `orders/`. Default: any
  * @throws HiloError `outdated` for the record of a newer version
  */
-export function readState(stored: unknown): { state: DeviceState } | { refused: string } {
+export function readState(
+  stored: unknown,
+  prefix = '',
+): { state: DeviceState } | { refused: string } {
   if (stored === undefined) return { state: emptyState() }
   if (!isObject(stored)) return { refused: 'it is not an object' }
   // guard: H17 storage of a newer version is left alone
@@ -43,6 +52,9 @@ export function readState(stored: unknown): { state: DeviceState } | { refused: 
   const twice = heldTwice(state)
   // guard: H17 a record in which a number has two owners is refused
   if (twice) return { refused: `${twice.from}–${twice.to} has two owners` }
+  const other = everything(state).find((each) => !each.prefix.startsWith(prefix))
+  // guard: H24 a record of another collection is refused
+  if (other) return { refused: `it has '${other.prefix}'` }
   return { state }
 }
 
@@ -59,11 +71,12 @@ export interface Step<T> extends Change<T> {
  * @throws HiloError `storage-failed` when a number would get two owners, `outdated`
  */
 export function step<T>(
+  prefix: string,
   stored: unknown,
   notes: readonly Note[],
   change: (before: DeviceState) => [state: DeviceState, result: T],
 ): Step<T> {
-  const read = readState(stored)
+  const read = readState(stored, prefix)
   const isRefused = 'refused' in read
   const before = settle(isRefused ? emptyState() : read.state, notes)
   const [state, result] = change(before)
@@ -73,9 +86,9 @@ export function step<T>(
 }
 
 /** A range that overlaps another one of its prefix and server tag: its numbers have two owners. */
-function heldTwice({ ranges, leases, offers }: DeviceState): Range | undefined {
+function heldTwice(state: DeviceState): Range | undefined {
   const ends = new Map<string, number>()
-  return [...ranges, ...[...leases, ...offers].map(({ range }) => range)]
+  return everything(state)
     .sort((a, b) => a.from - b.from)
     .find(({ from, to, prefix, serverTag }) => {
       const series = JSON.stringify([prefix, serverTag])

@@ -10,7 +10,7 @@ import { newBackground } from '../device/background.js'
 import type { Owner, OwnerCallbacks, OwnerConfig, StorageKind, Target } from '../device/contract.js'
 import { nameOf } from '../device/page-notes.js'
 import type { DeviceState } from '../device/state.js'
-import { isGrant, readState } from '../device/stored.js'
+import { isGrant, isKey, readState } from '../device/stored.js'
 import { CHECK_ADDRESS } from '../source/answers.js'
 import { ASKED_AGAIN, within } from '../source/http.js'
 import type { Source } from '../source/source.js'
@@ -132,7 +132,7 @@ export function createOwner(world: World): Owner {
     const store = await context.store
     const isAsked = ([url, name]: StoreKey) =>
       url === config.url && (database === undefined || name === database)
-    const keys = (await store.keys()).filter(isAsked)
+    const keys = (await keysIn(store)).filter(isAsked)
     const read = await Promise.all(keys.map((key) => store.read(key)))
     return read.flatMap(({ stored }) => {
       const found = readState(stored)
@@ -205,7 +205,7 @@ export function createOwner(world: World): Owner {
       try {
         await context.store
         await world.untilOpen()
-        const keys = await (await context.store).keys()
+        const keys = await keysIn(await context.store)
         return { collections: keys.filter(([url]) => url === config.url).map(collectionOf) }
       } catch (error) {
         return { failure: toFailure(error, 'storage-failed') }
@@ -240,6 +240,9 @@ export function createOwner(world: World): Owner {
     },
   }
 }
+
+/** Records of somebody else may be there, too. */
+const keysIn = async (store: DeviceStore) => (await store.keys()).filter(isKey)
 
 /** The separator is the last character of the stored prefix. */
 const collectionOf = ([, database, prefix]: StoreKey) => ({

@@ -102,7 +102,7 @@ export class CollectionRecord {
           isAlone: !tabs || tabs.isAlone(),
         }
       }
-      const { before, refused, ...done } = step(stored, notes, (settled) => {
+      const { before, refused, ...done } = step(this.#key[2], stored, notes, (settled) => {
         const before = declare(settled, target, date)
         this.start = found(this.start, this.#hasToAsk(before))
         const [changed, result] = event(before, around(before))
@@ -146,7 +146,7 @@ export class CollectionRecord {
   async read(): Promise<DeviceState> {
     const store = await this.owner.store
     const { stored, notes } = await store.read(this.#key)
-    return step(stored, notes, (state) => [state, undefined]).state
+    return step(this.#key[2], stored, notes, (state) => [state, undefined]).state
   }
 
   onChangeElsewhere(shared: unknown): void {

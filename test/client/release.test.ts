@@ -1,6 +1,7 @@
 /** `release`, while the app goes on: what is given back and what is issued never meet. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { eventually } from '../support/eventually.js'
+import { newName, openRaw, requested } from '../support/idb.js'
 import { codeOf, newShop, quiet, type Shop } from '../support/shop.js'
 
 let shop: Shop
@@ -76,6 +77,24 @@ test('release of everything reaches what only earlier pages used, however alike'
   await quiet()
   const left = (await shop.ledger.status()).map(({ outstanding }) => outstanding)
   expect(left).toEqual([0, 0, 0])
+})
+
+test.each<[string, IDBValidKey]>([
+  ['a number', 7],
+  ['too short', ['https://shop.example.com']],
+  ['of other types', ['https://shop.example.com', 'Shop', 7]],
+])('release passes over a record of somebody else, whose key is %s', async (_, key) => {
+  const name = newName()
+  const first = shop.open({ name }).hilo
+  await first.nextId('orders')
+  await first.close()
+  const db = await openRaw(name)
+  const records = db.transaction('collections', 'readwrite').objectStore('collections')
+  await requested(records.put({}, key))
+  db.close()
+  const { hilo } = shop.open({ name })
+  await hilo.release()
+  expect(await shop.max()).toBe(1)
 })
 
 test('release asks the server only for collections that hold numbers', async () => {

@@ -177,6 +177,22 @@ describe('a stored record', () => {
     expect(refused({ ...sound, offers: [], ...edit })).toMatch(/^\d+–\d+ has two owners$/)
   })
 
+  test.each<[string, Partial<DeviceState>]>([
+    ['free range', { ranges: [range(33, 64), range(80, 90, { prefix: 'invoices/' })] }],
+    ['lease', { leases: [{ id: 'L', page: 'p', range: range(1, 16, { prefix: 'order/' }) }] }],
+    ['offer', { offers: [{ id: 'O', page: 'p', range: range(1, 16, { prefix: '' }) }] }],
+  ])('in which a %s is of another collection is refused', (_, edit) => {
+    const stored = { ...sound, leases: [], offers: [], ...edit }
+    expect(readState(stored, 'orders/')).toEqual({
+      refused: expect.stringMatching(/^it has '.*'$/),
+    })
+  })
+
+  test('may hold numbers with more after the name of its collection', () => {
+    const stored = { ...sound, ranges: [range(33, 64, { prefix: 'orders/north-' })] }
+    expect(readState(stored, 'orders/')).toEqual({ state: stored })
+  })
+
   test('may hold the same numbers of two nodes: those are different ids', () => {
     expect(readState({ ...sound, ranges: [range(1, 5, { serverTag: 'B' })] })).toHaveProperty(
       'state',

@@ -85,10 +85,11 @@ export class FakeSource {
     this.server = new ServerModel(hasTokens)
   }
 
-  async claim(_target: Target, claim: DeviceClaim): Promise<GrantedRange> {
+  async claim({ collection, separator }: Target, claim: DeviceClaim): Promise<GrantedRange> {
     this.claims.push(claim)
     await this.onClaim(claim)
-    const grant = this.server.grant(claim, claim.lastBatchSize)
+    const granted = this.server.grant(claim, claim.lastBatchSize)
+    const grant = { ...granted, range: { ...granted.range, prefix: collection + separator } }
     return this.ledger === undefined ? grant : { ...grant, ledger: this.ledger }
   }
 

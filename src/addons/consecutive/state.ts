@@ -52,6 +52,8 @@ export interface CurrentSeries {
   token: string
   /** The highest place that the server has confirmed to have heard. */
   heard: number
+  /** The highest place that was made here. Absent: none. */
+  made?: number
   /** It was handed over to this device, and goes on after these numbers. */
   after?: SeriesMark
   /** Of each prefix of ranges that has given way to another one: its highest number. */
@@ -166,12 +168,13 @@ const isCurrent = ({
   begun,
   token,
   heard,
+  made = 0,
   checkIn,
   refused,
   ranges,
 }: CurrentSeries): boolean =>
   [letter, begun, token].every(isText) &&
-  isCount(heard) &&
+  [heard, made].every(isCount) &&
   (ranges === undefined ||
     (Array.isArray(ranges) && ranges.every((each) => isCount(each?.from) && isCount(each?.to)))) &&
   (refused === undefined || isText(refused?.message)) &&
@@ -216,18 +219,18 @@ const linked = (row: NumberRow | undefined): { link?: SeriesLink } => {
 export const linkOf = ({ at, hash }: SeriesLink): SeriesLink | undefined =>
   LINK_HASH.test(hash) ? { at, hash } : undefined
 
-/** The series with the highest number of a prefix that gives way to another one. */
-export function withHighest(
-  state: SeriesState,
-  { period }: NumberRow,
+/** The series with a number that was just made, also if it begins with another prefix. */
+export function withMade(
+  current: CurrentSeries,
+  { period, place }: NumberRow,
   last: NumberRow | undefined,
-): SeriesState {
-  const { current } = state
+): CurrentSeries {
+  const made = { ...current, made: place }
   const left = prefixIn(last?.period ?? '')
-  if (!current || !last || left === prefixIn(period)) return state
   // guard: H28 a prefix that comes back goes on above its last number
-  const highest = { ...current.highest, [left]: last.number }
-  return { ...state, current: { ...current, highest } }
+  if (last && left !== prefixIn(period))
+    return { ...made, highest: { ...current.highest, [left]: last.number } }
+  return made
 }
 
 /**

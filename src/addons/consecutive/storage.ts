@@ -33,7 +33,7 @@ import {
   damaged,
   readState,
   type SeriesState,
-  withHighest,
+  withMade,
   withNamed,
 } from './state.js'
 
@@ -293,11 +293,11 @@ async function add(
   link: Link | undefined,
   isLooked = false,
 ): Promise<Taken | Drafted> {
-  const { begun, ranges: given, heard } = current
+  const { begun, ranges: given, heard, made: highest = 0 } = current
   const { checkIn, sealed } = make
   const made = newNumber({ ...current, ...found, given }, make)
-  // guard: H28 no number is made again that the server has heard of
-  if (made.place <= heard) throw damaged('have lost numbers')
+  // guard: H28 no number is made again that was made, or that the server has heard of
+  if (made.place <= Math.max(heard, highest)) throw damaged('have lost numbers')
   const linked = sealed?.links.numberWith(link, made, sealed, before, found.last)
   if (linked && 'draft' in linked) return linked
   const { row } = linked ?? { row: made }
@@ -310,10 +310,9 @@ async function add(
     must(link.id === row.id, 'formatId makes one id of a number', row.id)
     tx.addLink(link)
   }
-  const moved = withHighest(state, row, found.last)
+  const moved = { ...state, current: withMade(current, row, found.last) }
   // guard: H28 a number and the check-in that names it are stored together
-  const named = checkIn === undefined ? moved : withNamed(moved, row, found.last, checkIn)
-  if (named !== state) tx.saveState(named)
+  tx.saveState(checkIn === undefined ? moved : withNamed(moved, row, found.last, checkIn))
   return { row, begun, isOut: checkIn === undefined, heard: false }
 }
 

@@ -53,7 +53,9 @@ const OTHERS = `SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 
 const READ_STATE = 'SELECT state FROM offline_hilo WHERE key = ?'
 const READ_KEYS = 'SELECT key FROM offline_hilo'
 const READ_NOTES = 'SELECT note FROM offline_hilo_notes WHERE key = ? ORDER BY id'
-const SAVE_STATE = 'INSERT OR REPLACE INTO offline_hilo (key, state) VALUES (?, ?)'
+/** It fails where the table has lost its key, which would let two states of a key stand there. */
+const SAVE_STATE = `INSERT INTO offline_hilo (key, state) VALUES (?, ?)
+  ON CONFLICT (key) DO UPDATE SET state = excluded.state`
 const SET_ASIDE = 'INSERT INTO offline_hilo_set_aside (key, record) VALUES (?, ?)'
 const SAVE_NOTE = 'INSERT OR REPLACE INTO offline_hilo_notes (key, id, note) VALUES (?, ?, ?)'
 const DELETE_NOTE = 'DELETE FROM offline_hilo_notes WHERE key = ? AND id = ?'
@@ -112,7 +114,7 @@ class SqliteStore implements DeviceStore {
 
   async keys(): Promise<StoreKey[]> {
     const rows = await this.#inSteps('BEGIN', () => this.#all(READ_KEYS))
-    return rows.map(({ key }) => parse(key)).filter(isKey)
+    return rows.map(({ key }) => parse(key) as StoreKey)
   }
 
   leaveNotes(key: StoreKey, notes: readonly Note[]): void {
@@ -295,10 +297,6 @@ function rowsOf(rows: readonly SqliteRow[]): readonly SqliteRow[] {
 
 const keyOf = (key: StoreKey): string => JSON.stringify(key)
 
-/** Rows of a key that somebody changed into something else are nobody's. */
-const isKey = (key: unknown): key is StoreKey =>
-  Array.isArray(key) && key.length === 3 && key.every((part) => typeof part === 'string')
-
 const firstColumn = (row: SqliteRow | undefined): unknown => row && Object.values(row)[0]
 
 /** Text that is no JSON is returned as it is: like any unusable record, it is set aside. */
@@ -318,11 +316,16 @@ function attempt(act: () => unknown): void {
   } catch {}
 }
 
+/** What SQLite says of a file that was cut short, or that something else was written into. */
+const DAMAGED = /malformed|not a database/
+
 const storageFailed = (what: string, cause?: unknown): HiloError =>
   new HiloError(
     'storage-failed',
-    `SQLite failed: ${brief(what, 23).replace(/\.$/, '')}. No id was handed out. Nothing was ` +
-      'lost: mend it and try again.',
+    `SQLite failed: ${brief(what, 23).replace(/\.$/, '')}. No id was handed out. ` +
+      (DAMAGED.test(what)
+        ? 'How to go on: docs/processes.md#a-damaged-file.'
+        : 'Nothing was lost: mend it and try again.'),
     { cause, ...(what.includes('is locked') && { retryAfter: RETRY_AFTER_MS }) },
   )
 

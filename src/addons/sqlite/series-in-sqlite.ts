@@ -22,7 +22,9 @@ export const SERIES_TABLES = [
     of TEXT NOT NULL, place INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (of, place))`,
 ]
 
-const SAVE_STATE = 'INSERT OR REPLACE INTO offline_hilo_series (of, record) VALUES (?, ?)'
+/** It fails where the table has lost its key. */
+const SAVE_STATE = `INSERT INTO offline_hilo_series (of, record) VALUES (?, ?)
+  ON CONFLICT (of) DO UPDATE SET record = excluded.record`
 /** A driver passes texts only, and no key is empty. */
 const ADD_NUMBER = `INSERT INTO offline_hilo_numbers
   (of, letter, place, period, number, id, key, open, record)

@@ -58,9 +58,7 @@ export function noticeOf(
 
 const unusable = (why: string): Failure => ({
   code: 'storage-failed',
-  message:
-    `The stored ranges could not be used: ${why}. They were set aside in the object store ` +
-    '"set-aside", and new ones are claimed.',
+  message: `The stored ranges could not be used: ${why}. They are set aside; new ones are claimed.`,
 })
 
 const wentOn = ({ of, by, numbers }: Stop): Failure => ({

@@ -72,9 +72,9 @@ async function cutOff(name: string, after: number): Promise<void> {
     if (what === 'taken')
       await change<NumberRow>(name, 'numbers', (all) => all.find((row) => row.place === made), true)
   const { place, hash } = kept[after - 1]!
-  await change<{ current: { heard: number } }>(name, 'series', ([state]) => {
+  await change<{ current: { heard: number; made: number } }>(name, 'series', ([state]) => {
     const { current, ...rest } = state!
-    const cut = { ...rest, current: { ...current, heard: 1 }, tail: { place, hash } }
+    const cut = { ...rest, current: { ...current, heard: 1, made: 1 }, tail: { place, hash } }
     return { ...cut, seal: sealOfState(cut as never) }
   })
 }
@@ -317,16 +317,20 @@ describe('the register', () => {
     },
   )
 
-  test('a number that went untold, and was made again, is named', async () => {
+  test('a number that was deleted before the server heard of it is not made again', async () => {
     const name = newName()
-    const { receipts } = openTill(shop, { name, series: { wait: 0 } })
+    const { receipts, hilo } = openTill(shop, { name, series: { wait: 0 } })
     await idsOf(receipts, 'a')
     shop.isDown = true
-    await idsOf(receipts, 'b')
+    await idsOf(receipts, 'b', 'c')
+    await hilo.close()
     await change<NumberRow>(name, 'numbers', (all) => all.at(-1), true)
     const after = openTill(shop, { name, series: { wait: 0 } })
-    await idsOf(after.receipts, 'c')
-    const named = { chain: 'register', why: 'missing', id: 'A-000002' }
+    await expect(after.receipts.next({ key: 'd' })).rejects.toMatchObject({
+      code: 'storage-failed',
+      message: expect.stringMatching(/device have lost numbers\./),
+    })
+    const named = { chain: 'register', why: 'missing', id: 'A-000003' }
     expect((await after.receipts.verify()).broken).toMatchObject([named])
   })
 

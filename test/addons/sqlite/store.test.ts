@@ -6,6 +6,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,9 +28,11 @@ let files = 0
 const newFile = () => join(folder, `${files++}.db`)
 const open = DRIVERS[0]![1] as OpenDatabase
 
+type Opened = Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+
 /** A connection, and all statements that it was asked to run. */
 function watched(file: string) {
-  const database = open(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
+  const database = open(file) as Opened
   const statements: string[] = []
   const prepare = (sql: string) => {
     statements.push(sql)
@@ -269,14 +272,41 @@ describe('sqliteStore', () => {
     ])
   })
 
-  test('lists no key that somebody changed into something else', async () => {
+  test('writes nothing into a table that has lost its key', async () => {
     const file = newFile()
-    const store = sqliteStore({ database: open(file) })
+    const database = open(file) as Opened
+    const store = sqliteStore({ database })
     await store.update(KEY, count)
-    const raw = open(file) as Extract<ReturnType<OpenDatabase>, { prepare: unknown }>
-    for (const key of ['7', 'null', '[]', '["a", 7, "b"]', 'no JSON'])
-      raw.prepare("INSERT INTO offline_hilo VALUES (?, '{}')").run(key)
-    expect(await store.keys()).toEqual([KEY])
+    const series = store.series!(KEY)
+    await series.transact('readwrite', async (tx) => tx.saveState({ version: 1 }))
+    for (const table of ['offline_hilo', 'offline_hilo_series'])
+      for (const sql of [
+        `CREATE TABLE copy AS SELECT * FROM ${table}`,
+        `DROP TABLE ${table}`,
+        `ALTER TABLE copy RENAME TO ${table}`,
+      ])
+        database.prepare(sql).run()
+    const failed = { code: 'storage-failed', message: expect.stringContaining('UNIQUE constraint') }
+    await expect(store.update(KEY, count)).rejects.toMatchObject(failed)
+    await expect(
+      series.transact('readwrite', async (tx) => tx.saveState({ version: 1 })),
+    ).rejects.toMatchObject(failed)
+  })
+
+  test.each([
+    ['cut short', (file: string) => truncateSync(file, 5_000)],
+    ['written over', (file: string) => writeFileSync(file, 'A list of articles. '.repeat(1_000))],
+  ])('says of a file that was %s how to go on', async (_, damage) => {
+    const file = newFile()
+    const database = open(file) as Opened & { close(): void }
+    await sqliteStore({ database }).update(KEY, count)
+    database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()
+    database.close()
+    damage(file)
+    await expect(sqliteStore({ database: open(file) }).update(KEY, count)).rejects.toMatchObject({
+      code: 'storage-failed',
+      message: expect.stringMatching(/How to go on: docs\/processes\.md#a-damaged-file\./),
+    })
   })
 
   test('with a synchronous driver a note is written before leaveNotes returns', async () => {

@@ -265,7 +265,8 @@ export class Supply {
   #newExchange = (): string => `${this.#context.page}.${++this.#exchanges}`
 
   #update<T>(change: (state: DeviceState) => [DeviceState, T]): Promise<T> {
-    return this.#context.devices.update(this.#key, (stored, notes) => step(stored, notes, change))
+    const key = this.#key
+    return this.#context.devices.update(key, (...of) => step(key[2], ...of, change))
   }
 
   #unusable(failure: Failure): Error {
