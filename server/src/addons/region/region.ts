@@ -125,7 +125,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       if (key.database !== database || key.collection !== (collection ?? key.collection)) continue
       // guard: H20 a region whose floors are raised grants nothing that it held before
       await devices.update(keyOf(key), (stored, notes) =>
-        step(stored, notes, (state) => [withoutHeld(state), undefined]),
+        step(prefix, stored, notes, (state) => [withoutHeld(state), undefined]),
       )
     }
   }
