@@ -324,7 +324,7 @@ const storageFailed = (what: string, cause?: unknown): HiloError =>
     'storage-failed',
     `SQLite failed: ${brief(what, 23).replace(/\.$/, '')}. No id was handed out. ` +
       (DAMAGED.test(what)
-        ? 'How to go on: docs/processes.md#a-damaged-file.'
+        ? 'See docs/processes.md#a-damaged-file.'
         : 'Nothing was lost: mend it and try again.'),
     { cause, ...(what.includes('is locked') && { retryAfter: RETRY_AFTER_MS }) },
   )

@@ -305,7 +305,7 @@ describe('sqliteStore', () => {
     damage(file)
     await expect(sqliteStore({ database: open(file) }).update(KEY, count)).rejects.toMatchObject({
       code: 'storage-failed',
-      message: expect.stringMatching(/How to go on: docs\/processes\.md#a-damaged-file\./),
+      message: expect.stringMatching(/See docs\/processes\.md#a-damaged-file\./),
     })
   })
 
