@@ -7,12 +7,13 @@
  */
 import { Checker } from './checker.js'
 import { SimulatedHeaders } from './http.js'
-import { type Copy, MemoryStorage } from './ledger-storage.js'
+import { MemoryStorage } from './ledger-storage.js'
 import type { Reply, Request } from './network.js'
 import { OwnServer, type Witness } from './own-servers.js'
 import { isOneLedger } from './profile.js'
 import type { Random } from './random.js'
 import type { Realm } from './realm.js'
+import { SafeRestore } from './safe-restore.js'
 import { turn } from './scheduler.js'
 import { SharedCache } from './shared-cache.js'
 import type { Simulation } from './simulation.js'
@@ -46,7 +47,8 @@ export const region: Word = {
       })
       return
     }
-    if (event === 'restored') return backUpOrRestore(simulation, node, server, random)
+    if (event === 'restored') return backUpOrRestore(simulation, node, random)
+    if (event === 'root restored') return backUpOrRestoreRoot(simulation, link)
     // A region without numbers would take another root for its own.
     if (event === 'another' && !link.hasNumbers) return
     simulation.hit(`root ${event}`)
@@ -76,7 +78,8 @@ const EVENTS = {
   repeats: 1,
   restarted: 2,
   killed: 2,
-  restored: 4,
+  restored: 3,
+  'root restored': 3,
   another: 2,
   'a region': 1,
   'a circle': 1,
@@ -92,12 +95,11 @@ export interface RootLink {
   leadsTo: 'another root' | 'the other region' | undefined
   /** Has the region heard a grant of the root? */
   hasNumbers: boolean
-  /** Of the region's ledger, and how many numbers of each collection it has granted since. */
-  backup?: { copy: Copy; granted: Map<string, number>; hasNumbers: boolean }
-  /** The highest number of each collection that it has granted. */
-  readonly highest: Map<string, number>
-  /** It was restored, and grants nothing up to here any more. */
-  floors?: ReadonlyMap<string, number>
+  /** Of the region. */
+  readonly restore: SafeRestore
+  /** Had it heard a grant at its backup? */
+  hadNumbers: boolean
+  root: { server: OwnServer; restore: SafeRestore }
 }
 
 const SOUND = {
@@ -118,46 +120,58 @@ function askAnew(simulation: Simulation, server: OwnServer, random: Random): voi
 }
 
 /**
- * A backup of the region is made, or restored. As the documents say, a person raises its floors
- * before it starts, by more than the region has granted since. Its root need not be there when it
- * starts.
+ * A backup of the region is made, or restored. Its root has to answer a person who raises floors,
+ * and need not be there when the region starts.
  */
-function backUpOrRestore(
-  simulation: Simulation,
-  node: string,
-  server: OwnServer,
-  random: Random,
-): void {
-  const { scheduler, networkActor, checker, profile, database, rootLinks } = simulation
+function backUpOrRestore(simulation: Simulation, node: string, random: Random): void {
+  const { scheduler, networkActor, database, rootLinks, servers } = simulation
   const link = rootLinks.get(node)!
-  const { backup } = link
-  if (!backup) {
+  const server = servers.get(node) as OwnServer
+  if (!link.restore.hasBackup) {
     scheduler.note(simulation.driver, `region ${node} is backed up`)
-    const { hasNumbers } = link
-    link.backup = { copy: server.backUp(), granted: new Map(), hasNumbers }
+    link.restore.backUp(server)
+    link.hadNumbers = link.hasNumbers
     return
   }
-  delete link.backup
   scheduler.post(networkActor, 0, `region ${node} is restored`, async () => {
+    if (!link.restore.hasBackup) return
     simulation.hit('region restored')
     // A region that is lost gives nothing back.
     link.isAway = random.chance(0.5)
     await server.stop()
-    const [tag] = profile.nodes as [string]
-    const { hasNumbers } = backup
-    Object.assign(link, SOUND, { floors: new Map(link.highest), hasNumbers })
-    for (const collection of profile.collections)
-      checker.excuseAll(`${collection}-${tag}`, 'database restored')
-    await server.restore(backup.copy, async (ledger) => {
-      await ledger.raiseFloors({ database, by: Math.max(0, ...backup.granted.values()) + 1 })
-      await simulation.regionsAtRest()
-      link.isAway = random.chance(0.5)
-    })
+    Object.assign(link, SOUND, { hasNumbers: link.hadNumbers })
+    excuseAll(simulation)
+    await link.restore.restore(server, database)
+    link.isAway = random.chance(0.5)
     await simulation.regionsAtRest()
     scheduler.post(networkActor, random.between(1_000, LONGEST_MS), 'the root is back', () =>
       leadBack(simulation, node),
     )
   })
+}
+
+/** The same of the root. Its regions drop what it has forgotten. */
+function backUpOrRestoreRoot(simulation: Simulation, { root }: RootLink): void {
+  const { scheduler, networkActor, database } = simulation
+  const { server, restore } = root
+  if (!restore.hasBackup) {
+    scheduler.note(simulation.driver, 'the root is backed up')
+    restore.backUp(server)
+    return
+  }
+  scheduler.post(networkActor, 0, 'the root is restored', async () => {
+    if (!restore.hasBackup) return
+    simulation.hit('root restored')
+    await server.stop()
+    await restore.restore(server, database)
+    await simulation.regionsAtRest()
+  })
+}
+
+/** Devices drop what their server has forgotten. */
+function excuseAll({ checker, profile }: Simulation): void {
+  for (const collection of profile.collections)
+    checker.excuseAll(`${collection}-${profile.nodes[0]}`, 'database restored')
 }
 
 /** A region that was led to another root has to be started again. */
@@ -179,16 +193,21 @@ export async function startRegions(simulation: Simulation, witness: Witness): Pr
   const [first] = simulation.profile.nodes as [string]
   const hit = (fault: string) => simulation.hit(fault)
   const rootServer = await OwnServer.start(first, new MemoryStorage())
-  const root = rootServer.enter({ random, witness: witnessOfRoot(simulation), hit })
+  const ofRoot = new SafeRestore()
+  const rootWitness = ofRoot.witnessOf(witnessOfRoot(simulation, ofRoot))
+  const root = rootServer.enter({ random, witness: rootWitness, hit })
   const otherServer = await OwnServer.start(first, new MemoryStorage())
   const otherRoot = otherServer.enter({ random, witness: witnessOfOther(simulation), hit })
   const regionAt = async (node: string) => {
-    rootLinks.set(node, { ...SOUND, hasNumbers: false, highest: new Map() })
+    rootLinks.set(node, {
+      ...{ ...SOUND, hasNumbers: false, hadNumbers: false },
+      ...{ restore: new SafeRestore(), root: { server: root, restore: ofRoot } },
+    })
     const upstream = { url: addressFrom(node), reserve: random.pick(RESERVES) }
     const server = await OwnServer.start(first, new SqliteStorage({ upstream }))
     simulation.atEnd.push(() => server.remove())
-    const own = whileRestored(withoutRegions(witness), rootLinks.get(node)!)
-    return server.enter({ random, witness: own, hit })
+    const { restore } = rootLinks.get(node)!
+    return server.enter({ random, witness: restore.witnessOf(withoutRegions(witness)), hit })
   }
   const answering = (node: string): OwnServer => {
     const { leadsTo } = rootLinks.get(node)!
@@ -258,7 +277,7 @@ async function answered(root: OwnServer, { relay }: RootLink, request: Request) 
 const UNCONCERNED = { copyProved() {}, lostShown() {}, told() {}, copyFound() {} }
 
 /** The root has a truth of its own, in which the regions are the devices. */
-function witnessOfRoot({ checker, rootLinks }: Simulation): Witness {
+function witnessOfRoot({ checker, rootLinks }: Simulation, ofRoot: SafeRestore): Witness {
   const own = new Checker()
   own.complain = (what) => checker.complain(`root: ${what}`)
   return {
@@ -266,8 +285,9 @@ function witnessOfRoot({ checker, rootLinks }: Simulation): Witness {
     checker: own,
     copyProved: () => own.complain('it takes itself for an older copy'),
     told(_, device, __, isFound) {
-      const { floors } = rootLinks.get(device.replace('region ', '')) ?? {}
-      if (isFound && !floors) own.complain(`${device} was taken for a copy, and is none`)
+      const ofRegion = rootLinks.get(device.replace('region ', ''))?.restore
+      if (isFound && !ofRegion?.isDone && !ofRoot.isDone)
+        own.complain(`${device} was taken for a copy, and is none`)
     },
     claimed: (_, device, series, __, low, high) => own.granted(series, device, low, high),
   }
@@ -297,32 +317,6 @@ function withoutRegions(witness: Witness): Witness {
     told: (id, from, ...rest) => isRegion(from) || witness.told(id, from, ...rest),
     copyFound: (from, ...rest) => isRegion(from) || witness.copyFound(from, ...rest),
     claimed: (claim, from, ...rest) => isRegion(from) || witness.claimed(claim, from, ...rest),
-  }
-}
-
-/** A region that was restored has forgotten tokens, and which copies it had found. */
-function whileRestored(witness: Witness, link: RootLink): Witness {
-  const { checker } = witness
-  return {
-    ...witness,
-    checker: {
-      complain: (what) => checker.complain(what),
-      // What is given back late is granted to nobody.
-      returned: (series, from, low, ...rest) =>
-        low <= (link.floors?.get(series) ?? 0) || checker.returned(series, from, low, ...rest),
-    },
-    copyProved(server) {
-      if (link.floors) checker.complain('a region with raised floors stops as a copy')
-      else witness.copyProved(server)
-    },
-    lostShown: () => {},
-    claimed(claim, device, series, lastMax, low, high, ledger) {
-      link.highest.set(series, Math.max(high, link.highest.get(series) ?? 0))
-      const granted = link.backup?.granted
-      granted?.set(series, (granted.get(series) ?? 0) + high - low + 1)
-      witness.claimed(claim, device, series, lastMax, low, high, ledger)
-    },
-    copyFound: (...found) => link.floors || witness.copyFound(...found),
   }
 }
 
