@@ -2,8 +2,8 @@
  * The word `region`: two servers that count nothing themselves. All their numbers come from one
  * root, of which each is a device. A device of the app always asks the same region. The root may be
  * away for a while, and its answers may be lost or come again. Regions are started again, also when
- * their processes were killed, or from a backup. For a while another root may answer, which grants
- * the same numbers, or the other region, also in a circle.
+ * their processes were killed. They and the root are restored from backups. For a while another
+ * root may answer, which grants the same numbers, or the other region, also in a circle.
  */
 import { Checker } from './checker.js'
 import { SimulatedHeaders } from './http.js'

@@ -296,7 +296,8 @@ export type CheckedOptions = Omit<z.output<typeof handlerOptions>, 'hosts' | 'lo
  * @throws Error that names the option and the fix
  */
 export function checkHandlerOptions(given: HandlerOptions, createLog: () => Log): CheckedOptions {
-  const { log = createLog(), ...options } = checked(handlerOptions, given ?? {}, 'createHiloHandler')
+  const whole = checked(handlerOptions, given ?? {}, 'createHiloHandler')
+  const { log = createLog(), ...options } = whole
   // guard: H24 beside bindings, a mistyped database does not count by itself
   const databases = options.databases ?? options.ledger.boundDatabases?.()
   return { ...options, log, databases, hosts: namesToAnswer(options) }
