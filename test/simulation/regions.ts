@@ -30,7 +30,7 @@ export const region: Word = {
   fits: isOneLedger,
   world: () => ({ counts: 'a root' }),
   happens(simulation, { node }, random) {
-    const { scheduler, networkActor, servers, rootLinks } = simulation
+    const { scheduler, networkActor, profile, servers, rootLinks } = simulation
     const link = rootLinks.get(node)
     const server = servers.get(node)
     if (!link || !(server instanceof OwnServer)) return
@@ -47,7 +47,11 @@ export const region: Word = {
       })
       return
     }
-    if (event === 'restored') return backUpOrRestore(simulation, node, random)
+    if (event === 'restored') {
+      // A device that is as old as the backup is not found.
+      if (!profile.goesBack && !profile.hasClones) backUpOrRestore(simulation, node, random)
+      return
+    }
     if (event === 'root restored') return backUpOrRestoreRoot(simulation, link)
     // A region without numbers would take another root for its own.
     if (event === 'another' && !link.hasNumbers) return
