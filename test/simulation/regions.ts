@@ -82,7 +82,7 @@ const EVENTS = {
   repeats: 1,
   restarted: 2,
   killed: 2,
-  restored: 3,
+  restored: 8,
   'root restored': 3,
   another: 2,
   'a region': 1,
