@@ -5,6 +5,8 @@
  * code changes.
  */
 import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path/posix'
 import { parseSync } from 'oxc-parser'
 
 export interface Mutant {
@@ -66,11 +68,26 @@ const TURNED: Record<string, string> = {
   '===': '!==',
   '!==': '===',
 }
+/** They judge the stores of others. A weaker check changes nothing that the product does. */
+const CHECKS = 'src/store/testing.ts'
 const LEAVES = ['ReturnStatement', 'ThrowStatement', 'ContinueStatement', 'BreakStatement']
 const DOES = ['CallExpression', 'AssignmentExpression', 'UpdateExpression', 'UnaryExpression']
 const ANY_ORDER = /^Math\.(?:max|min)$/
 const NAMED = ['FunctionDeclaration', 'MethodDefinition', 'PropertyDefinition']
 const FUNCTIONS = ['ArrowFunctionExpression', 'FunctionExpression', 'FunctionDeclaration']
+
+/** @param source a file of the repository, or a folder with all that is in it */
+export const mutantsIn = (repository: string, source: string): Mutant[] =>
+  filesOf(repository, source).flatMap((file) =>
+    mutantsOf(file, readFileSync(join(repository, file), 'utf8')),
+  )
+
+function filesOf(repository: string, source: string): string[] {
+  if (source.endsWith('.ts')) return [source]
+  return readdirSync(join(repository, source), { recursive: true, encoding: 'utf8' })
+    .map((path) => `${source}/${path}`)
+    .filter((file) => file.endsWith('.ts') && file !== CHECKS)
+}
 
 /** @throws Error when the source does not parse */
 export function mutantsOf(file: string, source: string): Mutant[] {

@@ -1,8 +1,11 @@
 /** Which mutants `npm run mutate` makes of the sources, and what it takes for noticed. */
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
 import { isCrash } from '../scripts/crashes.js'
-import { drawn, mutantsOf } from '../scripts/mutants.js'
+import { SOURCES } from '../scripts/judges.js'
+import { drawn, mutantsIn, mutantsOf } from '../scripts/mutants.js'
 import { PROBE, withProbes } from '../scripts/probes.js'
+import { survivors } from '../scripts/survivors.js'
 
 const SNIPPET = `
 const LIMIT = 3 * 10
@@ -20,7 +23,13 @@ class Lease {
   }
 }`
 
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const namesOf = (source: string) => mutantsOf('a.ts', source).map(({ name }) => name)
+
+test('survivors.md names only what the code has', () => {
+  const made = new Set(SOURCES.flatMap((source) => mutantsIn(ROOT, source)).map(({ name }) => name))
+  expect([...survivors(ROOT).keys()].filter((name) => !made.has(name))).toEqual([])
+})
 
 test('the mutants of a snippet', () => {
   expect(namesOf(SNIPPET)).toEqual([
