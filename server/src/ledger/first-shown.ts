@@ -4,8 +4,8 @@
  * the series ends for both.
  */
 import type { TokenContent } from './grant-token.js'
-import { endedForBoth, handOverOf, nextHandOver, SERVER } from './hand-over.js'
 import type { HandOver, SeriesCheckIn } from './ledger.js'
+import { endedForBoth, handOverOf, nextHandOver, SERVER } from './lost-device.js'
 import type { FirstShown, GrantRow, SeriesRow } from './rows.js'
 import { withNextToken } from './shown-tokens.js'
 

@@ -14,7 +14,6 @@ import {
   seriesKey,
 } from './collections.js'
 import { isRestored, type LedgerCore } from './core.js'
-import { makerOf, toSeries } from './hand-over.js'
 import { isWhole, periodsIn } from './heard.js'
 import type {
   CollectionKey,
@@ -38,6 +37,7 @@ import {
   withLine,
 } from './rows.js'
 import { readPage } from './series-pages.js'
+import { makerOf, toSeries } from './series-row.js'
 
 export function operation({ store, context, change }: LedgerCore): Operation {
   return {

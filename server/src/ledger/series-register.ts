@@ -11,7 +11,7 @@ import {
   type LedgerCore,
   selectionOfShown,
 } from './core.js'
-import { handOver, handOversOf, isFor, rangesOf, takeOver, toSeries } from './hand-over.js'
+import { handOver, isFor, takeOver } from './hand-over.js'
 import { heardIn, highestOf, isOfPrefix, periodsOf, rangeName } from './heard.js'
 import type {
   ClaimRefusal,
@@ -32,6 +32,7 @@ import type { RowStore, Rows, Selection, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
 import { checkInSeries, claimSeries, letterClaim, otherOf, withDoubt } from './series.js'
 import { eachSeries, readPage } from './series-pages.js'
+import { handOversOf, rangesOf, toSeries } from './series-row.js'
 import type { SharingCore } from './shared-commits.js'
 import { turns } from './turns.js'
 

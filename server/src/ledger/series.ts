@@ -9,15 +9,6 @@ import { keyText, lettersOf, seriesKey } from './collections.js'
 import { databaseIn, type LedgerContext, provenBy } from './core.js'
 import { withSecond, withSecondOfLost, withShown } from './first-shown.js'
 import type { TokenContent } from './grant-token.js'
-import {
-  givenTo,
-  handOverOf,
-  SERVER,
-  statedOf,
-  withForgotten,
-  withHolder,
-  withLost,
-} from './hand-over.js'
 import { markedAs, markOf, withTold, withToldByOther } from './heard.js'
 import type {
   ClaimRequest,
@@ -29,11 +20,13 @@ import type {
   SeriesOutcome,
   SeriesResult,
 } from './ledger.js'
+import { handOverOf, SERVER, withForgotten, withHolder, withLost } from './lost-device.js'
 import { otherLedger } from './name.js'
 import { MAX_NUMBER } from './number-line.js'
 import type { NewGrant } from './overlap.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
+import { givenTo, statedOf } from './series-row.js'
 import { isDropped } from './shown-tokens.js'
 
 /** The claim of a series, as a claim to the collection that counts the letters. */
