@@ -554,6 +554,11 @@ export const GUARDS: Guard[] = [
     'server/ledger/check-in',
     'return false',
   ),
+  guard(
+    'H20 a token of a spent grant proves an older copy, too',
+    'server/ledger/check-in',
+    'databases: provenBy(rows, [request], bound)',
+  ),
   guard('H20 a database that was restored grants nothing', 'server/ledger/rules', 'false'),
   guard(
     'H20 a token from before the floors were raised proves nothing any more',

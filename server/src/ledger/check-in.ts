@@ -3,7 +3,13 @@
  * that shown tokens act as they do in a claim.
  */
 import { distinct, keyOf, keyText } from './collections.js'
-import { databaseIn, type LedgerContext, provenBy, selectionOfShown } from './core.js'
+import {
+  databaseIn,
+  type LedgerContext,
+  provenBy,
+  type ShownTokens,
+  selectionOfShown,
+} from './core.js'
 import type { GrantTokens, TokenContent } from './grant-token.js'
 import type { CheckIn, CheckInResult, Claims } from './ledger.js'
 import { HeldOfAnother } from './ledger-errors.js'
@@ -61,10 +67,13 @@ export const readCheckIn = (
   }
 }
 
-export function selectionOf({ spent, ...request }: ReadCheckIn): SharedSelection {
-  const { grants, serials } = selectionOfShown([request])
-  return { serials, grants: [...new Set([...grants, ...spent.map(({ id }) => id)])] }
-}
+const tokensOf = ({ database, shown, spent }: ReadCheckIn): ShownTokens => ({
+  database,
+  shown: [...shown, ...spent.map((token) => ({ token }))],
+})
+
+export const selectionOf = (request: ReadCheckIn): SharedSelection =>
+  selectionOfShown([tokensOf(request)])
 
 /** @returns `select` when a copy was found: the step then needs its collections, too */
 export function checkIn(
@@ -94,7 +103,8 @@ export function checkIn(
     answer: results,
     changes: {
       ...changedTokenRows(progress),
-      databases: provenBy(rows, [request], bound),
+      // guard: H20 a token of a spent grant proves an older copy, too
+      databases: provenBy(rows, [tokensOf(request)], bound),
       collections: changedCollections(rows, progress),
     },
   }

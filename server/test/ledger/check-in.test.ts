@@ -114,6 +114,18 @@ test.each<[string, Parameters<typeof rowsOf>[0]]>([
   expect(changes.databases).toEqual([{ database: 'shop', isRestored: true, isDropped: false }])
 })
 
+test('a spent token proves an older copy, too: its device has used all of the grant', () => {
+  const { answer, changes } = done(rowsOf({ serials: [place(0)] }), [], { spent: [tokenOf(0)] })
+  expect(answer).toEqual([])
+  expect(changes.databases).toEqual([{ database: 'shop', isRestored: true, isDropped: false }])
+})
+
+test('a spent token whose report comes again proves nothing', () => {
+  const grants = [grantOf({ tokenVersion: 1, checkIn: 'check-1', issued: 32 })]
+  for (const id of ['check-1', 'check-2'])
+    expect(done(rowsOf({ grants }), [], { id, spent: [tokenOf(0)] }).changes.databases).toEqual([])
+})
+
 test('a token whose grant was pruned proves nothing', () => {
   const { answer, changes } = done(rowsOf({ serials: [place(9)] }), [tokenOf(0, 1)])
   expect(answer).toEqual(['superseded'])
