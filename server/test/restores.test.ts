@@ -121,6 +121,18 @@ test('a claim that shows the token proves it, and its batch is refused as a whol
   expect((await ask('/healthz?database=Shop')).status).toBe(503)
 })
 
+test.each<[string, (token: string) => [path: string, init: RequestInit]]>([
+  ['spent', (token) => [`${HILO}/checkin`, json({ id: ID, grants: [], spent: [token] })]],
+  ['returned', (token) => [`${HILO}/return`, json({ tag: 'orders', end: 224, last: 200, token })]],
+])(
+  'a token of a range that is %s proves it, though its device asks for nothing',
+  async (_, show) => {
+    const { ask, lost } = await newServer()
+    await ask(...show(lost))
+    expect((await ask(`${HILO}/next?tag=orders`)).status).toBe(503)
+  },
+)
+
 test('a token that another secret has signed proves nothing; it is counted', async () => {
   const { ask, ledger, log, metrics } = await newServer()
   const { lost: foreign } = await newServer()

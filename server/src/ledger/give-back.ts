@@ -13,7 +13,7 @@ import {
   normalized,
   refuseChanged,
 } from './collections.js'
-import { isRestored, type LedgerContext } from './core.js'
+import { isRestored, type LedgerContext, provenBy, selectionOfShown } from './core.js'
 import type { TokenContent } from './grant-token.js'
 import type { Claims, GiveBack, UpstreamPiece } from './ledger.js'
 import { release } from './number-line.js'
@@ -42,12 +42,21 @@ export function givingBack({
       const token = request.token === undefined ? undefined : tokens.read(request.token, database)
       if (request.token !== undefined && !token) return 0
       const step = (rows: Rows) => giveBack(rows, request, token, context)
-      if (token) {
-        const select = { collections: [{ database, collection }], grants: [token.id] }
-        return share({ database, select, step })
+      if (!token) {
+        const returned = { database, collection, end, last }
+        return change([database], { select: { collections: [request], returned }, step })
       }
-      const returned = { database, collection, end, last }
-      return change([database], { select: { collections: [request], returned }, step })
+      const shown = [{ database, shown: [{ token }] }]
+      return share({
+        database,
+        select: { collections: [{ database, collection }], ...selectionOfShown(shown) },
+        step(rows) {
+          const { answer, changes } = step(rows)
+          // guard: H20 the token of a return proves an older copy, too
+          const databases = provenBy(rows, shown, context.bound)
+          return { answer, changes: { ...changes, databases } }
+        },
+      })
     },
 
     holds(key, low, high) {
