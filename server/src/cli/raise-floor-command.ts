@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { checkTag } from '../http/messages.js'
 import { isOfLetters } from '../ledger/collections.js'
 import { checked, databaseName } from '../ledger/option-checks.js'
+import type { Settings } from '../settings.js'
 import type { Change, SeenLedger } from './confirm.js'
 import { changingCommand, readNumber } from './flags.js'
 import { operate } from './ledger-commands.js'
@@ -45,13 +46,21 @@ export const raiseFloorCommand = (): Command =>
             'error: give a collection and a number, or --all and --by. See raise-floor --help.',
           )
         checkNames(database, collection)
-        const plan = async (ledger: SeenLedger): Promise<Change> => ({
+        const plan = async (ledger: SeenLedger, { upstream }: Settings): Promise<Change> => ({
           ...raise,
-          plan: (await aboutName(ledger, database, collection)) + raise.plan,
+          plan:
+            (await aboutName(ledger, database, collection)) +
+            raise.plan +
+            (upstream === undefined ? '' : OF_REGION),
         })
         await operate(command, database, plan, true)
       },
     )
+
+/** What else the command does there. */
+const OF_REGION =
+  'This is a region. It has its root go on above, too, and drops the numbers that it keeps for ' +
+  'when its root is away, and a claim under way: a gap. So the root has to answer.\n'
 
 /**
  * A name that no client can ask for would stay in the ledger for nothing.
