@@ -25,7 +25,11 @@ export const raiseFloorCommand = (): Command =>
     .argument('[collection]')
     .argument('[number]', 'the highest number that may be in use', readNumber)
     .option('--all', 'after a restore: raise all collections and identities, and grant again')
-    .option('--by <numbers>', 'more than any of them was granted since the backup', readNumber)
+    .option(
+      '--by <numbers>',
+      'more than any went up since the backup, also by raise-floor',
+      readNumber,
+    )
     .action(
       async (
         database: string,
@@ -95,7 +99,8 @@ const raiseOne = (database: string, collection: string, floor: number): Change =
 const raiseAll = (database: string, by: number): Change => ({
   plan:
     `Each collection and identity of ${database} goes on ${by} above where it is, and the ` +
-    'database grants again. If one was granted more since the backup, numbers come twice.\n',
+    'database grants again. If one went up by more since the backup, also by an earlier ' +
+    'raise-floor, numbers come twice.\n',
   async apply(ledger) {
     const { collections, identities, floor, usedUp } = await ledger.raiseFloors({ database, by })
     const begin =
