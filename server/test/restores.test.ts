@@ -184,7 +184,7 @@ test('a range given after the backup goes to no other till, once a number is hea
   expect(given).toMatchObject({ ranges: [older, range] })
 })
 
-test('two restores from one backup: what the first raised is added, and nothing comes twice', async () => {
+test('two restores from one backup: the second adds what the first one raised', async () => {
   const [dataDir, backup] = [newFolder(), newFolder()]
   const lost = await newHandler({}, { dataDir })
   const spans: number[][] = []

@@ -175,7 +175,7 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, () => {
     await expect(takeAll(again.claim, [])).rejects.toThrow(/etcd went back, and would grant 1 to/)
   })
 
-  test('a region that is restored from a backup, with raised floors, grants nothing twice', async () => {
+  test('a region from a backup, with raised floors, grants nothing twice', async () => {
     const { urls } = await startEtcd(1)
     const [dataDir, backup] = [newFolder(), newFolder()]
     const lost = await newRegion(urls, { reserve: 256 }, dataDir)
