@@ -23,8 +23,11 @@ export function readConfigFile(file: string): object {
     settings = JSON.parse(json)
     // A copy would not have a setting `__proto__`, which is to be refused.
     z.looseObject({}).parse(settings)
-  } catch {
-    throw new Error(`config: ${file} is not a JSON object, like {"port": 8080, "nodeTag": "A"}.`)
+  } catch (error) {
+    throw new Error(
+      `config: ${file} is not a JSON object, like {"port": 8080, "nodeTag": "A"}.` +
+        whereIn(json, (error as Error).message),
+    )
   }
   const name = repeatedName(json)
   if (name !== undefined)
@@ -35,8 +38,24 @@ export function readConfigFile(file: string): object {
   return settings
 }
 
-/** A name with a colon, a text, or where an object begins or ends. */
-const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|[{}]/g
+/**
+ * Empty: the engine does not say where.
+ * @param why the engine's words, which repeat some of the text: that may be a secret
+ */
+function whereIn(json: string, why: string): string {
+  const [, position] = /position (\d+)/.exec(why) ?? []
+  const end = json.trimEnd().length
+  const at = Number(/end of JSON input/.test(why) ? end : position)
+  if (Number.isNaN(at)) return ''
+  const line = json.slice(0, Math.min(at, end)).split('\n').length
+  return at < end ? ` See line ${line}.` : ` It ends too early, in line ${line}.`
+}
+
+/**
+ * A name with a colon, a text, or where an object begins or ends. A choice for each character of a
+ * text would fill the engine's stack.
+ */
+const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g
 
 /** The path of a name that one object has twice. */
 function repeatedName(json: string): string | undefined {

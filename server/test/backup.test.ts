@@ -155,7 +155,8 @@ test('a backup and what is restored from it have the name of the ledger', async 
 
 const planOf = (by: number): string =>
   `Each collection and identity of Shop goes on ${by} above where it is, and the database grants ` +
-  'again. If one was granted more since the backup, numbers come twice.\n'
+  'again. If one went up by more since the backup, also by an earlier raise-floor, numbers come ' +
+  'twice.\n'
 
 describe('raise-floor', () => {
   test('--all: a restored database grants again, beside its server', async () => {

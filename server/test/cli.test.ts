@@ -216,6 +216,31 @@ describe('serve', () => {
     expect(() => readConfig({ config })).toThrow(`${name} in ${config}: is there twice`)
   })
 
+  test.each([
+    ['{\n  "port": 8080,\n}\n', ' See line 3.'],
+    ['{\n  // the port\n  "port": 8080\n}', ' See line 2.'],
+    ['{\n  "nodeTag": "A",\n  "databases": ["Shop"\n', ' It ends too early, in line 3.'],
+    ['{\n  "tokens": ["correct-horse-bat', ' It ends too early, in line 2.'],
+    ['', ' It ends too early, in line 1.'],
+    // Here the engine does not say where.
+    ['{"tokens": [correct-horse]}', ''],
+    ['[]', ''],
+  ])(
+    'JSON that cannot be read: its line is named, and nothing of it is shown: %j',
+    (text, where) => {
+      const config = join(newFolder(), 'hilo.json')
+      writeFileSync(config, text)
+      const what = `config: ${config} is not a JSON object, like {"port": 8080, "nodeTag": "A"}.`
+      expect(() => readConfig({ config })).toThrow(new Error(what + where))
+    },
+  )
+
+  test('a long text in the file is read', () => {
+    const config = join(newFolder(), 'hilo.json')
+    writeFileSync(config, JSON.stringify({ serverPrefix: 'x'.repeat(1e7) }))
+    expect(() => readConfig({ config })).toThrow('a server prefix has 1 to 32 characters')
+  })
+
   test('a token that is listed twice is refused, and not shown', () => {
     const config = join(newFolder(), 'hilo.json')
     const token = 'correct-horse-battery'

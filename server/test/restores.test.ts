@@ -1,10 +1,12 @@
 /** What clients and operators see of a database that was restored from a backup. */
 import { randomUUID } from 'node:crypto'
 import { cpSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openLedger } from '../src/index.js'
 import { grantTokens, newGrantId } from '../src/ledger/grant-token.js'
 import type { Ledger, Series } from '../src/ledger/ledger.js'
+import { backUp } from '../src/sqlite/backup.js'
 import { newFolder, runIn, secretIn } from './folders.js'
 import { json, newHandler } from './handlers.js'
 
@@ -192,4 +194,32 @@ test('a range given after the backup goes to no other till, once a number is hea
   const older = { from: 1, to: 9 }
   const given = await again.giveRange({ ...receipts, letter: 'T3', range: older, again: true })
   expect(given).toMatchObject({ ranges: [older, range] })
+})
+
+test('two restores from one backup: the second adds what the first one raised', async () => {
+  const [dataDir, backup] = [newFolder(), newFolder()]
+  const lost = await newHandler({}, { dataDir })
+  const spans: number[][] = []
+  const claim = async ({ ask }: Pick<typeof lost, 'ask'>, times: number) => {
+    for (let i = 0; i < times; i++) {
+      const { Low, High } = (await ask(`${HILO}/next?tag=orders`)).body
+      spans.push([Low, High])
+    }
+  }
+  await claim(lost, 3)
+  backUp(dataDir, join(backup, 'hilo.db'))
+  await claim(lost, 2)
+  const restored = async (by: number) => {
+    const place = newFolder()
+    cpSync(backup, place, { recursive: true })
+    const server = await newHandler({}, { dataDir: place })
+    await server.ledger.raiseFloors({ database: 'Shop', by })
+    return server
+  }
+  const raised = 1_000
+  await claim(await restored(raised), 2)
+  // What `hilo_ids_granted_total` has counted since, and the raise.
+  await claim(await restored(4 * 32 + raised), 40)
+  const sorted = spans.toSorted(([a], [b]) => a! - b!)
+  expect(sorted.filter(([low], i) => i > 0 && sorted[i - 1]![1]! >= low!)).toEqual([])
 })

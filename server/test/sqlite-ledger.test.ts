@@ -224,6 +224,21 @@ test.skipIf(!mayMount)(
   },
 )
 
+test.skipIf(!mayMount)(
+  `a disk without room for the shared memory is full${unmounted}`,
+  async () => {
+    const [dataDir, full] = [newFolder(), newFolder()]
+    await (await openLedger({ create: true, dataDir })).close()
+    const look = [process.execPath, await cliFile(), 'status', '--data', full].join(' ')
+    const run =
+      `mount -t tmpfs -o size=256k tmpfs ${full} && cp ${dataDir}/hilo.db ${full} && ` +
+      `dd if=/dev/zero of=${full}/rest bs=4k count=1k 2>/dev/null; ${look}`
+    const { status, stderr } = spawnSync('unshare', [...MOUNTING, run], { encoding: 'utf8' })
+    const says = 'cannot be opened: disk I/O error. Make room on its disk: nothing is lost.'
+    expect([status, stderr]).toEqual([1, expect.stringContaining(says)])
+  },
+)
+
 test('a process has one connection to a file, also after a hot reload', async () => {
   const dataDir = newFolder()
   const first = openSqliteFile(dataDir, { create: true })

@@ -47,6 +47,8 @@ export const mkcert = program('mkcert', 'mkcert', ['mkcert', 'libnss3-tools'], '
 
 export const etcd = program('etcd', 'etcd', ['etcd-server'], '--version')
 
+export const etcdctl = program('etcdctl', "etcd's client", ['etcd-client'], 'version')
+
 export const redis = program('redis-server', 'Redis', ['redis-server'], '--version')
 export const mariadb = program('mariadbd', 'MariaDB', ['mariadb-server-core'], '--version')
 /** MariaDB's script `mariadb-install-db` needs it, and says itself only that it fails. */
@@ -91,6 +93,7 @@ export const PROGRAMS = [
   lighttpd,
   pgbouncer,
   etcd,
+  etcdctl,
   patroni,
   doctrine,
   systemdAnalyze,

@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { checkTag } from '../http/messages.js'
 import { isOfLetters } from '../ledger/collections.js'
 import { checked, databaseName } from '../ledger/option-checks.js'
+import type { Settings } from '../settings.js'
 import type { Change, SeenLedger } from './confirm.js'
 import { changingCommand, readNumber } from './flags.js'
 import { operate } from './ledger-commands.js'
@@ -24,7 +25,11 @@ export const raiseFloorCommand = (): Command =>
     .argument('[collection]')
     .argument('[number]', 'the highest number that may be in use', readNumber)
     .option('--all', 'after a restore: raise all collections and identities, and grant again')
-    .option('--by <numbers>', 'more than any of them was granted since the backup', readNumber)
+    .option(
+      '--by <numbers>',
+      'more than any went up since the backup, also by raise-floor',
+      readNumber,
+    )
     .action(
       async (
         database: string,
@@ -45,13 +50,21 @@ export const raiseFloorCommand = (): Command =>
             'error: give a collection and a number, or --all and --by. See raise-floor --help.',
           )
         checkNames(database, collection)
-        const plan = async (ledger: SeenLedger): Promise<Change> => ({
+        const plan = async (ledger: SeenLedger, { upstream }: Settings): Promise<Change> => ({
           ...raise,
-          plan: (await aboutName(ledger, database, collection)) + raise.plan,
+          plan:
+            (await aboutName(ledger, database, collection)) +
+            raise.plan +
+            (upstream === undefined ? '' : OF_REGION),
         })
         await operate(command, database, plan, true)
       },
     )
+
+/** What else the command does there. */
+const OF_REGION =
+  'This is a region. It has its root go on above, too, and drops the numbers that it keeps for ' +
+  'when its root is away, and a claim under way: a gap. So the root has to answer.\n'
 
 /**
  * A name that no client can ask for would stay in the ledger for nothing.
@@ -86,7 +99,8 @@ const raiseOne = (database: string, collection: string, floor: number): Change =
 const raiseAll = (database: string, by: number): Change => ({
   plan:
     `Each collection and identity of ${database} goes on ${by} above where it is, and the ` +
-    'database grants again. If one was granted more since the backup, numbers come twice.\n',
+    'database grants again. If one went up by more since the backup, also by an earlier ' +
+    'raise-floor, numbers come twice.\n',
   async apply(ledger) {
     const { collections, identities, floor, usedUp } = await ledger.raiseFloors({ database, by })
     const begin =

@@ -10,7 +10,7 @@ export interface Floor extends CollectionKey {
 /** All floors of a database. */
 export interface Floors {
   database: string
-  /** More than any one collection or identity was granted since the backup. */
+  /** More than any one collection or identity went up since the backup, also by a raised floor. */
   by: number
 }
 

@@ -5,6 +5,7 @@
  * nothing, and that only the disk or another process in the way counts as unavailable.
  */
 import { realpathSync, statSync } from 'node:fs'
+import { constants } from 'node:os'
 import type { DatabaseSync } from '@photostructure/sqlite'
 import { LedgerFileChanged, LedgerUnavailable } from '../ledger/ledger-errors.js'
 import type { Identity } from '../sql/schema.js'
@@ -38,9 +39,18 @@ function resultCode(error: unknown): number {
 /** Has SQLite waited in vain for the lock of another program? */
 export const isLocked = (cause: unknown): boolean => resultCode(cause) === BUSY
 
-/** Has the disk, or the user on it, no room left? */
-export const isFull = (cause: unknown): boolean =>
-  resultCode(cause) === FULL || /^(ENOSPC|EDQUOT)$/.test((cause as { code?: string }).code ?? '')
+const NO_ROOM = ['ENOSPC', 'EDQUOT'] as const
+
+/**
+ * Has the disk, or the user on it, no room left? Where that leaves none for the shared memory,
+ * SQLite says `disk I/O error`, and only the system's number tells.
+ */
+export function isFull(cause: unknown): boolean {
+  const { code, systemErrno } = cause as { code?: string; systemErrno?: number }
+  const isNoRoom = (name: (typeof NO_ROOM)[number]) =>
+    code === name || systemErrno === constants.errno[name]
+  return resultCode(cause) === FULL || NO_ROOM.some(isNoRoom)
+}
 
 /**
  * Runs statements.

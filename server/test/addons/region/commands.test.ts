@@ -9,6 +9,8 @@ import { spawnCli } from '../../processes.js'
 import { startEtcd } from './etcd-cluster.js'
 
 const NEXT = '/databases/Shop/hilo/next?tag=orders'
+/** What else raising a floor does in a region, which its plan says. */
+const DROPS = 'drops the numbers that it keeps for when its root is away'
 const silent = { error() {}, warn() {}, info() {} }
 
 async function newServer(upstream?: { url: string } | { etcd: string[] }) {
@@ -32,10 +34,12 @@ describe('beside a region', () => {
     expect((await run('status')).stdout).toMatch(/shop +orders +32 /)
     expect((await run('series', 'Shop')).stdout).toBe('No series in Shop yet.\n')
     expect((await run('check')).stdout).toContain('upstream, which this command does not ask')
+    const one = await run('raise-floor', 'Shop', 'orders', '5000')
+    expect(one).toMatchObject({ code: 1, stderr: expect.stringContaining(DROPS) })
     expect(await run('raise-floor', 'Shop', 'orders', '5000', '--yes')).toMatchObject({ code: 0 })
     expect((await claim()).Low).toBeGreaterThan(5000)
     const raised = await run('raise-floor', 'Shop', '--all', '--by', '1000', '--yes')
-    expect(raised).toMatchObject({ code: 0 })
+    expect(raised).toMatchObject({ code: 0, stdout: expect.stringContaining(DROPS) })
     expect(raised.stdout).toContain('Where new ones begin, the root of this region says.')
     expect((await claim()).Low).toBeGreaterThan(6000)
     expect(await run('drop', 'Shop', '--yes')).toMatchObject({ code: 0 })

@@ -7,9 +7,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
-import { etcd, unless } from '../../../../test/support/programs.js'
+import { etcd, etcdctl, unless } from '../../../../test/support/programs.js'
 import { seed, sizeOf } from '../../../../test/support/sizes.js'
 import { type Ledger, openLedger } from '../../../src/index.js'
+import { backUp } from '../../../src/sqlite/backup.js'
 import { makeCertificates } from '../../certificates.js'
 import { seededRandom } from '../../devices.js'
 import { newFolder } from '../../folders.js'
@@ -173,6 +174,82 @@ describe.skipIf(!etcd.find())(`regions over etcd${unless(etcd)}`, () => {
     expect(await again.claim()).toEqual([33, 64])
     await expect(takeAll(again.claim, [])).rejects.toThrow(/etcd went back, and would grant 1 to/)
   })
+
+  test('a region from a backup, with raised floors, grants nothing twice', async () => {
+    const { urls } = await startEtcd(1)
+    const [dataDir, backup] = [newFolder(), newFolder()]
+    const lost = await newRegion(urls, { reserve: 256 }, dataDir)
+    const other = await newRegion(urls)
+    // What was claimed in advance is in the backup, and granted after it.
+    const taken = { orders: [await lost.claim(), await other.claim()], late: [] as number[][] }
+    backUp(dataDir, join(backup, 'hilo.db'))
+    const claimSome = async (regions: { claim: typeof lost.claim }[]) => {
+      for (const [collection, spans] of Object.entries(taken))
+        for (const region of [...regions, ...regions, ...regions])
+          for (let i = 0; i < 4; i++) spans.push(await region.claim(collection))
+    }
+    await claimSome([lost, other])
+    await lost.close()
+    const restored = await newRegion(urls, { reserve: 256 }, backup)
+    await restored.ledger.raiseFloors({ database: 'Shop', by: 1_000 })
+    await claimSome([restored, other])
+    for (const spans of Object.values(taken)) expect(overlapping(spans)).toEqual([])
+  })
+
+  test.skipIf(!etcdctl.find()).each([
+    ['under its name', undefined],
+    ['under a new name', 'restored'],
+  ])(`an etcd from a snapshot, %s, with raised floors${unless(etcdctl)}`, async (_, token) => {
+    const cluster = await startEtcd()
+    const dataDir = newFolder()
+    const [one, other] = [
+      await newRegion(cluster.urls, { reserve: 128 }, dataDir),
+      await newRegion(cluster.urls),
+    ]
+    const taken = { orders: [await one.claim(), await other.claim()], late: [] as number[][] }
+    const snapshot = cluster.saveSnapshot()
+    const backup = newFolder()
+    backUp(dataDir, join(backup, 'hilo.db'))
+    const claimSome = async (regions: { claim: typeof one.claim }[]) => {
+      for (const [collection, spans] of Object.entries(taken))
+        for (const region of [...regions, ...regions, ...regions])
+          spans.push(await region.claim(collection))
+    }
+    await claimSome([one, other])
+    await cluster.restoreSnapshot(snapshot, token)
+    // By a region that was restored, too, and so has seen no newer block.
+    await one.close()
+    const restored = await newRegion(cluster.urls, { reserve: 128 }, backup)
+    await expect
+      .poll(
+        () => restored.ledger.raiseFloors({ database: 'Shop', by: 2_000 }).then(() => '', String),
+        { timeout: TIMEOUT },
+      )
+      .toBe('')
+    await claimSome([restored, other, await newRegion(cluster.urls)])
+    for (const spans of Object.values(taken)) expect(overlapping(spans)).toEqual([])
+    expect(taken.orders.at(-1)![0]).toBeGreaterThan(2_000)
+  })
+
+  test.skipIf(!etcdctl.find())(
+    `an etcd from a snapshot under a new name stops also those that saw nothing${unless(etcdctl)}`,
+    async () => {
+      const cluster = await startEtcd(1)
+      const { claim } = await newRegion(cluster.urls)
+      const taken = [await claim()]
+      const snapshot = cluster.saveSnapshot()
+      for (let i = 0; i < 6; i++) taken.push(await claim())
+      await cluster.restoreSnapshot(snapshot, 'restored')
+      const fresh = await newRegion(cluster.urls)
+      await expect
+        .poll(() => fresh.claim().catch(String), { timeout: TIMEOUT })
+        .toMatch(/etcd went back, to another cluster.*raise-floor shop orders/)
+      await expect(takeAll(claim, taken)).rejects.toThrow(/etcd went back, to another cluster/)
+      await fresh.ledger.raiseFloor({ ...KEY, floor: 1_000 })
+      taken.push(await fresh.claim(), await claim())
+      expect(overlapping(taken)).toEqual([])
+    },
+  )
 
   test('without a majority nothing is granted, and with one it goes on', async () => {
     const cluster = await startEtcd()
