@@ -105,10 +105,10 @@ export function createOwner(world: World): Owner {
    * answers, its failure says so.
    */
   async function explained(failure: Failure): Promise<Failure> {
-    const { config } = opened!
+    const { config, context } = opened!
     const isSilent = failure.code === 'server-unreachable' && failure.message.startsWith(config.url)
     const mayBeUp = failure.status !== undefined && !failure.noAnswer
-    if (config.isAsked || !isSilent || mayBeUp) return failure
+    if (config.isAsked || !isSilent || mayBeUp || context.wasServed) return failure
     serving ??= wasServed().finally(() => {
       serving = undefined
     })
