@@ -105,13 +105,17 @@ export function createOwner(world: World): Owner {
    * answers, its failure says so.
    */
   async function explained(failure: Failure): Promise<Failure> {
-    const { config } = opened!
-    const isSilent = failure.code === 'server-unreachable' && failure.message.startsWith(config.url)
-    const mayBeUp = failure.status !== undefined && !failure.noAnswer
-    if (config.isAsked || !isSilent || mayBeUp) return failure
-    serving ??= wasServed().finally(() => {
-      serving = undefined
-    })
+    const { config, context } = opened!
+    const isSilent =
+      failure.code === 'server-unreachable' &&
+      failure.message.startsWith(config.url) &&
+      (failure.status === undefined || failure.noAnswer)
+    if (config.isAsked || !isSilent || context.served) return failure
+    serving ??= statesAt()
+      .then((all) => all.some(({ nodes }) => nodes))
+      .finally(() => {
+        serving = undefined
+      })
     // guard: H25 a storage that fails says nothing of the server
     if (await serving.catch(() => true)) return failure
     const advice = failure.noAnswer
@@ -121,10 +125,6 @@ export function createOwner(world: World): Owner {
     const message = failure.message.replace(ASKED_AGAIN, never)
     return { ...failure, code: 'no-hilo-server', noAnswer: true, message }
   }
-
-  /** Did any collection of this device ever get a number from this address? */
-  const wasServed = async (): Promise<boolean> =>
-    (await statesAt()).some(({ nodes }) => nodes !== undefined)
 
   /** What this device has stored of its server, or of one database there. */
   async function statesAt(database?: string): Promise<DeviceState[]> {

@@ -109,6 +109,7 @@ export class CollectionRecord {
         return [withUse(before, changed), result]
       })
       const { state, result } = done
+      owner.served ??= state.nodes
       if (state.isPlain) source.wasPlain?.(target.database)
       if (state.answered !== before.answered) {
         // Only an owner whose own check-in was answered stores that.

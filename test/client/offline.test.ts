@@ -8,6 +8,7 @@ import { HiloError } from '../../src/core/errors.js'
 import { TOO_MANY } from '../../src/core/wire.js'
 import { IndexedDbStore } from '../../src/store/indexeddb.js'
 import { eventually } from '../support/eventually.js'
+import { newName } from '../support/idb.js'
 import { FakePage } from '../support/page.js'
 import { errorOf, newShop, quiet, refusal, type Shop } from '../support/shop.js'
 
@@ -265,6 +266,19 @@ describe('a device that never got an id from this address', () => {
     vi.spyOn(IndexedDbStore.prototype, 'keys').mockRejectedValue(failure)
     const { hilo } = shop.open()
     expect((await errorOf(hilo.nextId('orders'))).code).toBe('exhausted')
+  })
+
+  test('is not the device whose storage was cleared under a page with ids from there', async () => {
+    const name = newName()
+    const { hilo } = shop.open({ name })
+    await hilo.nextId('orders')
+    shop.isDown = true
+    await new Promise((resolve) => {
+      Object.assign(indexedDB.deleteDatabase(name), { onsuccess: resolve })
+    })
+    const { code, message } = await errorOf(hilo.nextIds('orders', 500))
+    expect(code).toBe('exhausted')
+    expect(message).not.toContain('No id ever came from there')
   })
 })
 
