@@ -13,11 +13,12 @@ import type { Series, StatedPeriod } from '../../server/src/ledger/ledger.js'
 import { CounterUnusable } from '../../server/src/ledger/ledger-errors.js'
 import { ledgerOf } from './another-name.js'
 import type { Checker, Late } from './checker.js'
-import { claimKey } from './claims.js'
+import { claimKey, collectionOf } from './claims.js'
 import { SimulatedRequest } from './http.js'
 import type { Copy, LedgerStorage } from './ledger-storage.js'
 import type { Request as NetworkRequest, Reply } from './network.js'
 import type { Random } from './random.js'
+import { ofTenant, tenantIn } from './tenants.js'
 
 export interface ServerFaults {
   /** Probability that the process dies around its commit: before it, or before the answer. */
@@ -413,7 +414,8 @@ export class OwnServer {
   }
 
   #watched(ledger: Ledger, name = `${this.generation}`, nodeTag = this.#node): Ledger {
-    const seriesOf = (tag: string) => `${tag.toLowerCase()}-${nodeTag}`
+    const seriesOf = (tag: string, database: string) =>
+      `${ofTenant(tag.toLowerCase(), tenantIn(database))}-${nodeTag}`
     return {
       ...ledger,
       // A refusal of one give-back may be answered while another one of that request is under way.
@@ -426,21 +428,22 @@ export class OwnServer {
             if ('refused' in outcome) return
             const { id, database, collection: tag, lastMax, shown = [] } = claims[i]!
             const { low, high, token } = outcome.grant
+            const series = seriesOf(tag, database)
             const known = this.#grants.get(grantId(token))
             const devices = [...(known?.devices ?? []), from]
             this.#shown(from, shown, outcome.results)
-            this.#grants.set(grantId(token), { devices, series: seriesOf(tag), low, high })
+            this.#grants.set(grantId(token), { devices, series, low, high })
             if (id !== undefined && !outcome.isRepeat) {
               const tokens = shown.map(({ token }) => token)
               const isFound = outcome.results.includes('superseded')
-              this.#stage.witness.told(claimKey(id, tag), from, tokens, isFound)
+              this.#stage.witness.told(claimKey(id, collectionOf(series)), from, tokens, isFound)
             }
             // A claim whose first answer failed behind the ledger is granted when it comes again.
             if (!outcome.isRepeat || (!known && !this.#lost.has(grantId(token))))
               this.#stage.witness.claimed(
                 id,
                 from,
-                seriesOf(tag),
+                series,
                 lastMax,
                 low,
                 high,
@@ -455,11 +458,12 @@ export class OwnServer {
         return this.#shaky(async () => {
           const { database, collection: tag, last, end, token = '' } = request
           const by = ledgerOf(name, database)
+          const series = seriesOf(tag, database)
           // A check-in may replace the token while this is under way.
           const lateness = this.#lateness(token)
           const count = await ledger.giveBack(request)
           if (count > 0)
-            this.#stage.witness.checker.returned(seriesOf(tag), from, last + 1, end, lateness, by)
+            this.#stage.witness.checker.returned(series, from, last + 1, end, lateness, by)
           return count
         })
       },

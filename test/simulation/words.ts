@@ -25,6 +25,7 @@ import { hook } from './hook-counter.js'
 import { idForms } from './id-forms.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
 import { oneWay } from './one-way.js'
+import { otherOptions } from './other-options.js'
 import type { Profile } from './profile.js'
 import { createRandom, type Random } from './random.js'
 import { ravenReplaced } from './raven-replaced.js'
@@ -76,6 +77,8 @@ const WORDS = {
   'two-homes': twoHomes,
   'two-options': twoOptions,
   'worker-lost-offline': workerLostOffline,
+  // After those in which a back end counts, which has no other database.
+  'other-options': otherOptions,
 } satisfies Record<string, Word>
 
 export type WordName = keyof typeof WORDS
