@@ -114,6 +114,12 @@ export class Receipts {
   #rounds = 0
 
   readonly #ranges: typeof RANGES | undefined
+  /** By device: an older copy of what it has stored. */
+  readonly #older = new Map<string, StoredSeries>()
+  /** Devices in whose place such a copy was put: a copy of them is found. */
+  readonly #wentBack = new Set<string>()
+  /** Numbers that are stored no more: `d1 A-P0-3`. */
+  readonly #deleted = new Set<string>()
   /** Pages whose form leaves the period out. */
   readonly #withoutPeriod = new WeakSet<Page>()
 
@@ -183,6 +189,7 @@ export class Receipts {
     if (letter === undefined || others.length === 0 || !(server instanceof OwnServer)) return
     // Who does not know of the forgotten hand-over cannot say what its device made.
     if (this.#forgotten.has(letter)) return
+    if (this.#rewritten.get(letter)?.hash === 'deleted' || this.#wentBack.has(lost.name)) return
     const other = random.pick(others)
     const { name } = other
     const known = {
@@ -243,6 +250,45 @@ export class Receipts {
     })
     this.#rewritten.set(letter, { place: heard, hash })
     this.#simulation.hit('past rewritten')
+  }
+
+  /** Has it a series whose record somebody may change, and which nobody else had? */
+  mayEdit({ disk }: Device): boolean {
+    const { letter } = storedSeries(disk).state.current ?? {}
+    return letter !== undefined && !this.#handedOver.has(letter) && !this.#rewritten.has(letter)
+  }
+
+  /** Somebody deletes the last numbers of a series. It makes no more then. */
+  cut({ name, disk }: Device, count: number): void {
+    const { state, numbers, links, entries } = storedSeries(disk)
+    const { letter } = state.current!
+    const rows = numbers.filter((row) => row.letter === letter).slice(-count)
+    if (rows.length === 0) return
+    const isKept = ({ id }: { id?: string }) => !rows.some((row) => row.id === id)
+    changeStored(disk, {
+      state,
+      entries,
+      numbers: numbers.filter(isKept),
+      links: links.filter(isKept),
+    })
+    for (const { id } of rows) this.#deleted.add(`${name} ${id}`)
+    this.#rewritten.set(letter, { place: state.current!.heard, hash: 'deleted' })
+    this.#simulation.hit('receipts deleted')
+  }
+
+  /** An older copy of all that is stored of its series takes its place. */
+  goBack({ name, disk }: Device): void {
+    const stored = storedSeries(disk)
+    const { begun } = stored.state.current!
+    const older = this.#older.get(name)
+    this.#older.set(name, stored)
+    if (!older || older.state.current?.begun !== begun) return
+    const isKept = (row: NumberRow) => older.numbers.some(({ id }) => id === row.id)
+    for (const row of stored.numbers) if (!isKept(row)) this.#deleted.add(`${name} ${row.id}`)
+    changeStored(disk, older)
+    this.#older.delete(name)
+    this.#wentBack.add(name)
+    this.#simulation.hit('receipts went back')
   }
 
   /** The server may have forgotten what these devices know it has heard of. */
@@ -470,7 +516,7 @@ export class Receipts {
       server: seriesServer({ ...options, url: this.#url }, options.database),
       copied: () => {
         this.#simulation.hit('series of a copy ended')
-        if (!this.#simulation.profile.hasClones)
+        if (!this.#simulation.profile.hasClones && !this.#wentBack.has(device.name))
           this.#simulation.checker.complain(`${device.name} was taken for a copy (${actor.name})`)
       },
     })
@@ -536,7 +582,10 @@ export class Receipts {
           // Another ledger gives the same letter to a device that has lost its storage.
           const isOfToday = ledger === twoLedgers.giverOf(name, letter)
           if (!isLost && device === name && letters.includes(letter) && isOfToday)
-            if (!numbers.some((row) => row.id === id && row.key === key))
+            if (
+              !this.#deleted.has(`${name} ${id}`) &&
+              !numbers.some((row) => row.id === id && row.key === key)
+            )
               checker.complain(`${name} has lost ${id} of ${key}`)
         }
     }

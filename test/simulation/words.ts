@@ -18,6 +18,7 @@ import {
   workerLostOffline,
 } from './device-edges.js'
 import { drop } from './drop.js'
+import { editedReceipts, editedRecords } from './edited-records.js'
 import { forgottenHandOver } from './forgotten-hand-over.js'
 import { forgottenTag } from './forgotten-tag.js'
 import { fullLocalStorage } from './full-local-storage.js'
@@ -59,6 +60,8 @@ const WORDS = {
   crowded,
   'dead-connection': deadConnection,
   drop,
+  'edited-receipts': editedReceipts,
+  'edited-records': editedRecords,
   'forgotten-hand-over': forgottenHandOver,
   'forgotten-tag': forgottenTag,
   'full-local-storage': fullLocalStorage,
