@@ -18,6 +18,7 @@ import { SimulatedRequest } from './http.js'
 import type { Copy, LedgerStorage } from './ledger-storage.js'
 import type { Request as NetworkRequest, Reply } from './network.js'
 import type { Random } from './random.js'
+import { SqliteStorage } from './sqlite-storage.js'
 import { ofTenant, tenantIn } from './tenants.js'
 
 export interface ServerFaults {
@@ -138,6 +139,7 @@ export class OwnServer {
   #processes: { ledger: string; handle: (request: Request) => Promise<Response> }[] = []
   #ledgers: Ledger[] = []
   #sender = ''
+  #hasDied = false
   /** By the id of the grant, in the order of granting. */
   readonly #grants = new Map<string, GrantedRange>()
   /** By the id of the grant: how often its token was replaced, also before a restore. */
@@ -186,7 +188,22 @@ export class OwnServer {
       await this.#answer(request)
       return undefined
     }
-    return this.#answer(request)
+    const reply = await this.#answer(request)
+    if (!this.#hasDied) return reply
+    this.#hasDied = false
+    await this.stop()
+    await this.start()
+    return undefined
+  }
+
+  /** Its process ends at this commit from now on, which is not made. A person starts it again. */
+  dieAtCommit(nth: number): void {
+    if (this.#processes.length === 0 || !(this.storage instanceof SqliteStorage)) return
+    this.isSpent = true
+    this.storage.failAtCommit(nth, () => {
+      this.#hasDied = true
+      this.#stage.hit('server killed at a commit')
+    })
   }
 
   /** Of the first process. Undefined: none runs. */

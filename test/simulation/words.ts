@@ -8,6 +8,7 @@ import { anotherName } from './another-name.js'
 import { bound, row } from './bound-counter.js'
 import { clockWithDisk } from './clock-with-disk.js'
 import { closings } from './closings.js'
+import { crashAtCommit } from './crash-at-commit.js'
 import { crowded } from './crowded.js'
 import type { Device } from './device.js'
 import {
@@ -57,6 +58,7 @@ const WORDS = {
   region,
   'clock-with-disk': clockWithDisk,
   closings,
+  'crash-at-commit': crashAtCommit,
   crowded,
   'dead-connection': deadConnection,
   drop,

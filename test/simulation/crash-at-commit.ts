@@ -1,0 +1,48 @@
+/**
+ * The word `crash-at-commit`: a device crashes right after one of its next commits, before anybody
+ * hears of it, or its server right before one, when it has made those before it. So each pair of
+ * commits that follow each other has a crash in between.
+ */
+import { askAtOnce } from './app.js'
+import type { Device } from './device.js'
+import { cutPower, killBrowser } from './faults.js'
+import { OwnServer } from './own-servers.js'
+import { isOneLedger } from './profile.js'
+import type { Random } from './random.js'
+import type { Simulation } from './simulation.js'
+import type { Word } from './words.js'
+
+const MOST_COMMITS = 4
+
+export const crashAtCommit: Word = {
+  fits: (profile) => isOneLedger(profile) && profile.faults.size > 0,
+  happens(simulation, device, random) {
+    const server = simulation.servers.get(device.node)
+    if (random.chance(0.5)) crash(simulation, device, random)
+    // A process that starts knows nothing of the ledger that was there before.
+    else if (server instanceof OwnServer && !simulation.replacedLedger)
+      server.dieAtCommit(random.between(1, MOST_COMMITS))
+    askAtOnce(simulation, [device])
+  },
+  heal({ servers }) {
+    for (const server of servers.values())
+      if (server instanceof OwnServer) server.dieAtCommit(Number.POSITIVE_INFINITY)
+  },
+}
+
+function crash(simulation: Simulation, device: Device, random: Random): void {
+  const { databases } = device
+  const { committed } = databases
+  let left = random.between(1, MOST_COMMITS)
+  databases.committed = (...commit) => {
+    committed(...commit)
+    if (--left !== 0 || simulation.isHealed) return
+    simulation.scheduler.afterThis(() => {
+      simulation.hit('crashed at a commit')
+      device.disturb()
+      if (random.chance(0.5)) killBrowser(simulation, device)
+      else cutPower(simulation, device)
+      askAtOnce(simulation, [device])
+    })
+  }
+}
