@@ -1,7 +1,7 @@
 /**
- * The word `crash-at-commit`: a device crashes right after one of its next commits, before anybody
- * hears of it, or its server right before one, when it has made those before it. So each pair of
- * commits that follow each other has a crash in between.
+ * The word `crash-at-commit`: a device crashes right before one of its next commits, or right after it,
+ * before anybody hears of it; or its server crashes right before one. So each pair of commits that
+ * follow each other may have a crash in between.
  */
 import { askAtOnce } from './app.js'
 import type { Device } from './device.js'
@@ -34,15 +34,23 @@ function crash(simulation: Simulation, device: Device, random: Random): void {
   const { databases } = device
   const { committed } = databases
   let left = random.between(1, MOST_COMMITS)
-  databases.committed = (...commit) => {
-    committed(...commit)
-    if (--left !== 0 || simulation.isHealed) return
-    simulation.scheduler.afterThis(() => {
-      simulation.hit('crashed at a commit')
-      device.disturb()
-      if (random.chance(0.5)) killBrowser(simulation, device)
-      else cutPower(simulation, device)
-      askAtOnce(simulation, [device])
-    })
+  const isNow = () => --left === 0 && !simulation.isHealed
+  const now = () => {
+    simulation.hit('crashed at a commit')
+    device.disturb()
+    if (random.chance(0.5)) killBrowser(simulation, device)
+    else cutPower(simulation, device)
+    askAtOnce(simulation, [device])
   }
+  if (random.chance(0.5))
+    databases.committed = (...commit) => {
+      committed(...commit)
+      if (isNow()) simulation.scheduler.afterThis(now)
+    }
+  else
+    databases.crashes = () => {
+      const crashes = isNow()
+      if (crashes) now()
+      return crashes
+    }
 }
