@@ -13,6 +13,8 @@ import type { Simulation } from './simulation.js'
 import type { Word } from './words.js'
 
 const MOST_COMMITS = 4
+/** Longer than a page needs to hear of its lease. */
+const SLOW_MS = 50
 
 export const crashAtCommit: Word = {
   fits: (profile) => isOneLedger(profile) && profile.faults.size > 0,
@@ -35,7 +37,11 @@ function crash(simulation: Simulation, device: Device, random: Random): void {
   const { committed } = databases
   let left = random.between(1, MOST_COMMITS)
   const isNow = () => --left === 0 && !simulation.isHealed
+  const usual = databases.delay.bind(databases)
+  // A page could go on with what is not stored yet.
+  databases.delay = () => Math.max(usual(), random.between(0, SLOW_MS))
   const now = () => {
+    Reflect.deleteProperty(databases, 'delay')
     simulation.hit('crashed at a commit')
     device.disturb()
     if (random.chance(0.5)) killBrowser(simulation, device)
