@@ -1,7 +1,7 @@
 /**
- * The word `crash-at-commit`: a device crashes right before one of its next commits, or right after it,
- * before anybody hears of it; or its server crashes right before one. So each pair of commits that
- * follow each other may have a crash in between.
+ * The word `crash-at-commit`: a device crashes right before one of its next commits, or right after
+ * it, before anybody hears of it; or its server crashes right before one. So each pair of commits
+ * that follow each other may have a crash in between.
  */
 import { askAtOnce } from './app.js'
 import type { Device } from './device.js'
@@ -19,6 +19,8 @@ const SLOW_MS = 50
 export const crashAtCommit: Word = {
   fits: (profile) => isOneLedger(profile) && profile.faults.size > 0,
   happens(simulation, device, random) {
+    // Another word has made the world calm.
+    if (simulation.isClean) return
     const server = simulation.servers.get(device.node)
     if (random.chance(0.5)) crash(simulation, device, random)
     // A process that starts knows nothing of the ledger that was there before.
