@@ -10,7 +10,7 @@ import type { Simulation } from './simulation.js'
 import { ofTenant } from './tenants.js'
 
 /** The ids of a counter of the app's own have no node tag. */
-export const ID = /^(\w+)\/(\d+)(?:-([A-Z]))?$/
+export const ID = /^(\w+)[/:](\d+)(?:-([A-Z]))?$/
 
 /** Errors that an app has to expect. */
 const EXPECTED = new Set([

@@ -98,6 +98,8 @@ export class Device {
   readonly unanswered = new Set<string>()
   /** Milliseconds its clock is ahead. */
   clockError = 0
+  /** The options of pages that it opens from now on, besides those of the schedule. */
+  app: Partial<HiloOptions> = {}
   /** The node its requests reach. */
   node = 'A'
   /** The next page is one of a session that the browser restores. */

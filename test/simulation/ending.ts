@@ -6,6 +6,7 @@
 import type { HiloError } from '../../src/core/errors.js'
 import type { Range } from '../../src/core/range.js'
 import { surplus } from '../../src/device/device.js'
+import { reserveOf } from '../../src/device/reserve.js'
 import { ID } from './app.js'
 import { settleAll } from './calls.js'
 import type { Device, Page } from './device.js'
@@ -89,7 +90,7 @@ function lookForSurplus(simulation: Simulation): void {
       const isUsed = state.leases.some((lease) =>
         device.pages.some((page) => page.isNamed(lease.page)),
       )
-      const left = isUsed ? surplus(state, state.reserve ?? profile.reserve) : 0
+      const left = isUsed ? surplus(state, reserveOf(state, profile.reserve)) : 0
       if (left > 0) checker.complain(`${device.name} is at rest, and does not offer ${left} ids`)
     }
 }

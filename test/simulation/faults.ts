@@ -34,11 +34,7 @@ const FAULTS: Record<FaultKind, (simulation: Simulation, device: Device) => void
     page.die()
   },
 
-  powerCuts(simulation, device) {
-    excuseAll(simulation, device, 'power cut')
-    simulation.hit('power cut')
-    if (device.cutPower()) simulation.hit('relaxed commits lost')
-  },
+  powerCuts: cutPower,
 
   lostMessages: ({ network, random }) => {
     network.faults = {
@@ -233,6 +229,12 @@ function closeBusy(simulation: Simulation, page: Page): void {
   simulation.excusePage(page, 'closed while busy')
   page.device.disturb(simulation.scheduler.now + LONGEST_BUSY_MS)
   page.closeBusy(random.between(0, LONGEST_BUSY_MS), random.chance(0.7))
+}
+
+export function cutPower(simulation: Simulation, device: Device): void {
+  excuseAll(simulation, device, 'power cut')
+  simulation.hit('power cut')
+  if (device.cutPower()) simulation.hit('relaxed commits lost')
 }
 
 export function killBrowser(simulation: Simulation, device: Device): void {

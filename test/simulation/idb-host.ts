@@ -58,6 +58,8 @@ export class DatabaseHost {
   readonly deafTo = new Set<Actor>()
   /** Called after each commit that changed something. */
   committed: (writes: readonly Write[], isStrict: boolean) => void = () => {}
+  /** Does the device crash before this commit is made? */
+  crashes: () => boolean = () => false
   /** Called for each commit that failed. */
   failed: () => void = () => {}
   #transactions: Waiting[] = []

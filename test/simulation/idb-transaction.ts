@@ -182,6 +182,7 @@ export class SimTransaction extends SimTarget implements Waiting {
     }
     scheduler.note(actor, this.#isStrict ? 'strict commit' : 'relaxed commit')
     const done = this.#work()
+    if (this.#writes.length > 0 && this.#host.crashes()) return
     disk.commit(this.#writes, this.#isStrict)
     if (this.#writes.length > 0) this.#host.committed(this.#writes, this.#isStrict)
     this.#end()

@@ -13,11 +13,13 @@ import type { Series, StatedPeriod } from '../../server/src/ledger/ledger.js'
 import { CounterUnusable } from '../../server/src/ledger/ledger-errors.js'
 import { ledgerOf } from './another-name.js'
 import type { Checker, Late } from './checker.js'
-import { claimKey } from './claims.js'
+import { claimKey, collectionOf } from './claims.js'
 import { SimulatedRequest } from './http.js'
 import type { Copy, LedgerStorage } from './ledger-storage.js'
 import type { Request as NetworkRequest, Reply } from './network.js'
 import type { Random } from './random.js'
+import { SqliteStorage } from './sqlite-storage.js'
+import { ofTenant, tenantIn } from './tenants.js'
 
 export interface ServerFaults {
   /** Probability that the process dies around its commit: before it, or before the answer. */
@@ -137,6 +139,7 @@ export class OwnServer {
   #processes: { ledger: string; handle: (request: Request) => Promise<Response> }[] = []
   #ledgers: Ledger[] = []
   #sender = ''
+  #hasDied = false
   /** By the id of the grant, in the order of granting. */
   readonly #grants = new Map<string, GrantedRange>()
   /** By the id of the grant: how often its token was replaced, also before a restore. */
@@ -185,7 +188,22 @@ export class OwnServer {
       await this.#answer(request)
       return undefined
     }
-    return this.#answer(request)
+    const reply = await this.#answer(request)
+    if (!this.#hasDied) return reply
+    this.#hasDied = false
+    await this.stop()
+    await this.start()
+    return undefined
+  }
+
+  /** Its process ends at this commit from now on, which is not made. A person starts it again. */
+  dieAtCommit(nth: number): void {
+    if (this.#processes.length === 0 || !(this.storage instanceof SqliteStorage)) return
+    this.isSpent = true
+    this.storage.failAtCommit(nth, () => {
+      this.#hasDied = true
+      this.#stage.hit('server killed at a commit')
+    })
   }
 
   /** Of the first process. Undefined: none runs. */
@@ -413,7 +431,8 @@ export class OwnServer {
   }
 
   #watched(ledger: Ledger, name = `${this.generation}`, nodeTag = this.#node): Ledger {
-    const seriesOf = (tag: string) => `${tag.toLowerCase()}-${nodeTag}`
+    const seriesOf = (tag: string, database: string) =>
+      `${ofTenant(tag.toLowerCase(), tenantIn(database))}-${nodeTag}`
     return {
       ...ledger,
       // A refusal of one give-back may be answered while another one of that request is under way.
@@ -426,21 +445,22 @@ export class OwnServer {
             if ('refused' in outcome) return
             const { id, database, collection: tag, lastMax, shown = [] } = claims[i]!
             const { low, high, token } = outcome.grant
+            const series = seriesOf(tag, database)
             const known = this.#grants.get(grantId(token))
             const devices = [...(known?.devices ?? []), from]
             this.#shown(from, shown, outcome.results)
-            this.#grants.set(grantId(token), { devices, series: seriesOf(tag), low, high })
+            this.#grants.set(grantId(token), { devices, series, low, high })
             if (id !== undefined && !outcome.isRepeat) {
               const tokens = shown.map(({ token }) => token)
               const isFound = outcome.results.includes('superseded')
-              this.#stage.witness.told(claimKey(id, tag), from, tokens, isFound)
+              this.#stage.witness.told(claimKey(id, collectionOf(series)), from, tokens, isFound)
             }
             // A claim whose first answer failed behind the ledger is granted when it comes again.
             if (!outcome.isRepeat || (!known && !this.#lost.has(grantId(token))))
               this.#stage.witness.claimed(
                 id,
                 from,
-                seriesOf(tag),
+                series,
                 lastMax,
                 low,
                 high,
@@ -455,11 +475,12 @@ export class OwnServer {
         return this.#shaky(async () => {
           const { database, collection: tag, last, end, token = '' } = request
           const by = ledgerOf(name, database)
+          const series = seriesOf(tag, database)
           // A check-in may replace the token while this is under way.
           const lateness = this.#lateness(token)
           const count = await ledger.giveBack(request)
           if (count > 0)
-            this.#stage.witness.checker.returned(seriesOf(tag), from, last + 1, end, lateness, by)
+            this.#stage.witness.checker.returned(series, from, last + 1, end, lateness, by)
           return count
         })
       },

@@ -114,6 +114,14 @@ export class Receipts {
   #rounds = 0
 
   readonly #ranges: typeof RANGES | undefined
+  /** By device: an older copy of what it has stored. */
+  readonly #older = new Map<string, StoredSeries>()
+  /** Devices in whose place such a copy was put: a copy of them is found. */
+  readonly #wentBack = new Set<string>()
+  /** Numbers that are stored no more: `d1 A-P0-3`. */
+  readonly #deleted = new Set<string>()
+  /** Pages whose form leaves the period out. */
+  readonly #withoutPeriod = new WeakSet<Page>()
 
   /** @param hasRanges did an authority give the numbers? */
   constructor(simulation: Simulation, url: string, hasRanges = false) {
@@ -139,7 +147,7 @@ export class Receipts {
   /** What the app does next: it takes a number, or confirms or cancels one. */
   act(page: Page): void {
     const { random, profile } = this.#simulation
-    if (!page.device.traits.hasIndexedDb) return
+    if (!makes(page)) return
     if (profile.closesPeriods && !this.#sellers.has(page.device.name)) return
     const key = `sale ${random.between(1, SALES)}`
     const act = random.weighted({ next: 6, confirm: 2, cancel: 1 })
@@ -181,6 +189,7 @@ export class Receipts {
     if (letter === undefined || others.length === 0 || !(server instanceof OwnServer)) return
     // Who does not know of the forgotten hand-over cannot say what its device made.
     if (this.#forgotten.has(letter)) return
+    if (this.#rewritten.get(letter)?.hash === 'deleted' || this.#wentBack.has(lost.name)) return
     const other = random.pick(others)
     const { name } = other
     const known = {
@@ -243,6 +252,45 @@ export class Receipts {
     this.#simulation.hit('past rewritten')
   }
 
+  /** Has it a series whose record somebody may change, and which nobody else had? */
+  mayEdit({ disk }: Device): boolean {
+    const { letter } = storedSeries(disk).state.current ?? {}
+    return letter !== undefined && !this.#handedOver.has(letter) && !this.#rewritten.has(letter)
+  }
+
+  /** Somebody deletes the last numbers of a series. It makes no more then. */
+  cut({ name, disk }: Device, count: number): void {
+    const { state, numbers, links, entries } = storedSeries(disk)
+    const { letter } = state.current!
+    const rows = numbers.filter((row) => row.letter === letter).slice(-count)
+    if (rows.length === 0) return
+    const isKept = ({ id }: { id?: string }) => !rows.some((row) => row.id === id)
+    changeStored(disk, {
+      state,
+      entries,
+      numbers: numbers.filter(isKept),
+      links: links.filter(isKept),
+    })
+    for (const { id } of rows) this.#deleted.add(`${name} ${id}`)
+    this.#rewritten.set(letter, { place: state.current!.heard, hash: 'deleted' })
+    this.#simulation.hit('receipts deleted')
+  }
+
+  /** An older copy of all that is stored of its series takes its place. */
+  goBack({ name, disk }: Device): void {
+    const stored = storedSeries(disk)
+    const { begun } = stored.state.current!
+    const older = this.#older.get(name)
+    this.#older.set(name, stored)
+    if (!older || older.state.current?.begun !== begun) return
+    const isKept = (row: NumberRow) => older.numbers.some(({ id }) => id === row.id)
+    for (const row of stored.numbers) if (!isKept(row)) this.#deleted.add(`${name} ${row.id}`)
+    changeStored(disk, older)
+    this.#older.delete(name)
+    this.#wentBack.add(name)
+    this.#simulation.hit('receipts went back')
+  }
+
   /** The server may have forgotten what these devices know it has heard of. */
   restored(devices: readonly Device[]): void {
     for (const { disk } of devices) {
@@ -286,7 +334,7 @@ export class Receipts {
 
   /** A person closes a period, or opens it again. */
   close(page: Page, random: Random): void {
-    if (!page.device.traits.hasIndexedDb) return
+    if (!makes(page)) return
     const period = random.pick(ALL_PERIODS)
     const reopen = random.chance(0.2)
     page.run(`${reopen ? 'opens' : 'closes'} ${period}`, () => {
@@ -373,6 +421,18 @@ export class Receipts {
     return String(Math.floor(Date.now() / PERIOD_MS))
   }
 
+  /** This page was opened with another form of its numbers. */
+  changeForm(page: Page): void {
+    this.#withoutPeriod.add(page)
+  }
+
+  /** Its form makes one text of two numbers, and the second was not made. */
+  #isOneText({ message }: HiloError): boolean {
+    const is = /^No number was made: formatId makes \S+-any-\d+ of two/.test(message)
+    if (is) this.#simulation.hit('two receipts would have one text')
+    return is
+  }
+
   /** The last sale of a device: it finds out what became of its series. */
   last(page: Page): void {
     this.#sell(page, `last sale ${page.name}`)
@@ -381,7 +441,7 @@ export class Receipts {
   }
 
   #sell(page: Page, key: string): void {
-    if (!page.device.traits.hasIndexedDb) return
+    if (!makes(page)) return
     page.run(`next ${key}`, () => {
       const storage = new SeriesStorage(new DiskSeries(page.device.databases, page.actor))
       void this.#take(page, this.#of(page, storage), key)
@@ -392,7 +452,7 @@ export class Receipts {
     const { checker, scheduler } = this.#simulation
     try {
       const format = (number: number, letter: string, period?: string) =>
-        `${letter}-${period ?? 'range'}-${number}`
+        `${letter}-${this.#withoutPeriod.has(page) ? 'any' : (period ?? 'range')}-${number}`
       const period = this.#period(key)
       const { current } = storedSeries(page.device.disk).state
       const isLate = this.#isKnownAgain(current?.letter ?? '')
@@ -423,6 +483,7 @@ export class Receipts {
           code === 'storage-failed' ||
           code === 'closed' ||
           (code === 'invalid-argument' && /^No number was made: the period/.test(error.message)) ||
+          this.#isOneText(error) ||
           (code === 'other-ledger' && this.#simulation.twoLedgers.areThere))
       if (!isExpected) checker.complain(`${page.name}: no receipt: ${stack}`)
     }
@@ -455,7 +516,7 @@ export class Receipts {
       server: seriesServer({ ...options, url: this.#url }, options.database),
       copied: () => {
         this.#simulation.hit('series of a copy ended')
-        if (!this.#simulation.profile.hasClones)
+        if (!this.#simulation.profile.hasClones && !this.#wentBack.has(device.name))
           this.#simulation.checker.complain(`${device.name} was taken for a copy (${actor.name})`)
       },
     })
@@ -521,7 +582,10 @@ export class Receipts {
           // Another ledger gives the same letter to a device that has lost its storage.
           const isOfToday = ledger === twoLedgers.giverOf(name, letter)
           if (!isLost && device === name && letters.includes(letter) && isOfToday)
-            if (!numbers.some((row) => row.id === id && row.key === key))
+            if (
+              !this.#deleted.has(`${name} ${id}`) &&
+              !numbers.some((row) => row.id === id && row.key === key)
+            )
               checker.complain(`${name} has lost ${id} of ${key}`)
         }
     }
@@ -656,6 +720,9 @@ export class Receipts {
     })
   }
 }
+
+/** The other tenant has none. */
+const makes = ({ device, tenant }: Page): boolean => device.traits.hasIndexedDb && !tenant
 
 const isTwice = (made: readonly Made[]): boolean => new Set(made.map(({ key }) => key)).size > 1
 

@@ -55,12 +55,13 @@ export function whyBothMake(
 
 /**
  * A backup is made, or the one that was made is restored.
- * @param what goes back: of a machine without a clock of its own, or of its image, the clock, too
+ * @param what goes back: of a machine without a clock of its own, or of its image, the clock, too;
+ * or one record alone
  */
 export function backUpOrGoBack(
   simulation: Simulation,
   device: Device,
-  what: 'the disk' | 'disk and clock' = 'the disk',
+  what: 'the disk' | 'disk and clock' | 'a record' = 'the disk',
 ): void {
   const { backup } = device
   if (!backup) {
@@ -78,16 +79,27 @@ export function backUpOrGoBack(
   simulation.hit('device set back')
   device.killBrowser()
   if (what === 'disk and clock') device.clockError = backup.at - simulation.scheduler.now
-  device.disk.copyOf(backup.disk)
+  const key = what === 'a record' ? putBack(simulation, device, backup.disk) : undefined
+  if (what !== 'a record') device.disk.copyOf(backup.disk)
   device.mayLose('copied or set back')
   device.setBackAt = simulation.scheduler.now
   simulation.copiesOnline.evicted(device.name)
   device.lastStates.clear()
   for (const [series, state] of simulation.storedOn(device)) {
     device.lastStates.set(series, state)
-    judge(simulation, device, state, backup)
+    if (key === undefined || series === key) judge(simulation, device, state, backup)
   }
   askAtOnce(simulation, [device])
+}
+
+/** One record goes back alone. @returns its key */
+function putBack({ random }: Simulation, { disk }: Device, { stores }: Disk): string {
+  const store = 'collections'
+  const older = [...(stores.get(store) ?? [])].filter(([key]) => disk.stores.get(store)?.has(key))
+  if (older.length === 0) return ''
+  const [key, record] = random.pick(older)
+  disk.commit([{ store, ...record }], true)
+  return key
 }
 
 function judge(

@@ -81,6 +81,18 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it.each([
+    ['other-options', 1600001, 'started with other options'],
+    ['other-options', 1600290, 'two receipts would have one text'],
+    ['edited-records', 1601025, 'record exchanged'],
+    ['edited-receipts', 1600590, 'receipts deleted'],
+    ['crash-at-commit', 1602416, 'crashed at a commit'],
+  ] as const)('of the word %s, seed %i makes no number twice', async (word, seed, hit) => {
+    const [outcome] = await tell([seed], { words: [word] })
+    expect(outcome!.hits.get(hit)).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
   it(
     'no number is issued twice or outside a grant, or lost without a cause',
     async () => {

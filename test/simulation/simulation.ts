@@ -35,7 +35,7 @@ import { type Server, startServer } from './servers.js'
 import { whyBothMake } from './set-back.js'
 import { SOURCES } from './source-models.js'
 import { look } from './stored-states.js'
-import { labelled, type Tenant } from './tenants.js'
+import { databaseOf, labelled, type Tenant } from './tenants.js'
 import { TwoLedgers } from './two-ledgers.js'
 import { Unrest } from './unrest.js'
 import { type WordName, Words } from './words.js'
@@ -219,7 +219,8 @@ export class Simulation {
     kind: Page['kind'] = 'page',
     load?: Load,
   ): Page {
-    return device.openPage(() => this.options(tenant), tenant, kind, load)
+    const { app } = device
+    return device.openPage(() => ({ ...this.options(tenant), ...app }), tenant, kind, load)
   }
 
   options(tenant: Tenant): HiloOptions {
@@ -227,7 +228,7 @@ export class Simulation {
     const { current } = this.idForms
     return {
       ...(isOfTheApp(authority) ? { source: SOURCES[authority](tenant) } : { url: SERVER_URL }),
-      database: this.database,
+      database: databaseOf(this.database, tenant),
       reserve,
       ...(current && { formatId: current }),
       collections: Object.fromEntries(collections.map((tag) => [tag, {}])),

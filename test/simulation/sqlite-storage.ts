@@ -100,16 +100,32 @@ export class SqliteStorage implements LedgerStorage {
    */
   moveAtCommit(moved: () => void): void {
     const copy = this.backUp()
+    this.#atCommit(1, () => {
+      const aside = this.#newFile()
+      for (const end of ['', '-wal', '-shm']) renameSync(`${this.#file}${end}`, `${aside}${end}`)
+      copyFileSync(copy, this.#file)
+      moved()
+    })
+  }
+
+  /** This commit from now on is not made. @param failed told when it has happened */
+  failAtCommit(nth: number, failed: () => void): void {
+    this.#atCommit(nth, () => {
+      failed()
+      throw new Error('The simulated process was killed.')
+    })
+  }
+
+  /** @param act in the middle of this commit from now on */
+  #atCommit(nth: number, act: () => void): void {
     // The connection that the servers have.
     const { db, close } = connectTo(this.#file, () => {})
     close()
+    let left = nth
     const exec = (sql: string) => {
-      if (sql === 'COMMIT') {
+      if (sql === 'COMMIT' && --left === 0) {
         Reflect.deleteProperty(db, 'exec')
-        const aside = this.#newFile()
-        for (const end of ['', '-wal', '-shm']) renameSync(`${this.#file}${end}`, `${aside}${end}`)
-        copyFileSync(copy, this.#file)
-        moved()
+        act()
       }
       DatabaseSync.prototype.exec.call(db, sql)
     }

@@ -7,7 +7,7 @@ import { foundOut } from './clones.js'
 import type { Device } from './device.js'
 import { HOMES, storeIn, type Write } from './disk.js'
 import { type Simulation, seriesOf } from './simulation.js'
-import { labelled } from './tenants.js'
+import { labelled, ofTenant, tenantIn } from './tenants.js'
 
 /** The stores of their states. */
 const COLLECTIONS = HOMES.map((home) => storeIn(home, 'collections'))
@@ -65,7 +65,8 @@ function noteLeases(
 }
 
 /** A state's key is a server's address, a database, and a collection with its separator. */
-const collectionIn = (key: unknown): string => (key as string[])[2]!.slice(0, -1)
+const collectionIn = (key: unknown): string =>
+  ofTenant((key as string[])[2]!.slice(0, -1), tenantIn(JSON.stringify(key)))
 
 /** The highest number that a device knows to be granted, as its state has it. */
 const highestOf = ({ ranges, leases, offers, issued }: DeviceState): number =>

@@ -12,10 +12,16 @@ export const TENANTS: readonly Tenant[] = ['north', 'south']
 /** How the checker calls a tenant's collection. */
 export const ofTenant = (tag: string, tenant: Tenant): string => (tenant ? `${tag}@${tenant}` : tag)
 
+/** On a server of our own, each has a database. */
+export const databaseOf = (database: string, tenant: Tenant): string =>
+  tenant ? `${database}-${tenant}` : database
+
+/** Whose key, database or address is this? */
+export const tenantIn = (text: string): Tenant => TENANTS.find((each) => text.includes(each)) ?? ''
+
 /** The state under this key. The collections of its ranges are named with their tenant. */
 export function labelled(key: unknown, state: DeviceState): DeviceState {
-  const text = JSON.stringify(key)
-  const tenant = TENANTS.find((each) => text.includes(each))
+  const tenant = tenantIn(JSON.stringify(key))
   if (!tenant) return state
   const name = <T extends { prefix: string }>(range: T): T => ({
     ...range,

@@ -6,6 +6,7 @@
  */
 import type { Device, Page } from './device.js'
 import type { Reply, Request } from './network.js'
+import { OTHER_OPTIONS } from './other-options.js'
 import type { Simulation } from './simulation.js'
 
 /** The collection that has series. */
@@ -69,10 +70,12 @@ export class TwoLedgers {
 
   /** If the page lives on, and its storage works, what it has heard is stored and told. */
   #requireStop(device: Device, page: Page, collection: string): void {
-    const { scheduler, driver, profile } = this.#simulation
+    const { scheduler, driver, profile, hits } = this.#simulation
     const mayFail = ['storage', 'workers', 'crashes', 'powerCuts', 'eviction'] as const
     if (mayFail.some((kind) => profile.faults.has(kind)) || device.isLossy) return
     if (!device.traits.hasBroadcasts || !device.traits.hasIndexedDb) return
+    // Another separator or database has a state of its own, too.
+    if (hits.has(OTHER_OPTIONS)) return
     // Another spelling has a state of its own, which hears for itself.
     const isSpelled = () => this.#heard.has(`${device.name} ${collection.toUpperCase()}`)
     scheduler.post(driver, HEARD_MS, `${device.name} must know of two ledgers`, () => {

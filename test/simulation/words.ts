@@ -8,6 +8,7 @@ import { anotherName } from './another-name.js'
 import { bound, row } from './bound-counter.js'
 import { clockWithDisk } from './clock-with-disk.js'
 import { closings } from './closings.js'
+import { crashAtCommit } from './crash-at-commit.js'
 import { crowded } from './crowded.js'
 import type { Device } from './device.js'
 import {
@@ -18,6 +19,7 @@ import {
   workerLostOffline,
 } from './device-edges.js'
 import { drop } from './drop.js'
+import { editedReceipts, editedRecords } from './edited-records.js'
 import { forgottenHandOver } from './forgotten-hand-over.js'
 import { forgottenTag } from './forgotten-tag.js'
 import { fullLocalStorage } from './full-local-storage.js'
@@ -25,6 +27,7 @@ import { hook } from './hook-counter.js'
 import { idForms } from './id-forms.js'
 import { KNOWN_FAULTS, type KnownFault } from './known-faults.js'
 import { oneWay } from './one-way.js'
+import { otherOptions } from './other-options.js'
 import type { Profile } from './profile.js'
 import { createRandom, type Random } from './random.js'
 import { ravenReplaced } from './raven-replaced.js'
@@ -55,9 +58,12 @@ const WORDS = {
   region,
   'clock-with-disk': clockWithDisk,
   closings,
+  'crash-at-commit': crashAtCommit,
   crowded,
   'dead-connection': deadConnection,
   drop,
+  'edited-receipts': editedReceipts,
+  'edited-records': editedRecords,
   'forgotten-hand-over': forgottenHandOver,
   'forgotten-tag': forgottenTag,
   'full-local-storage': fullLocalStorage,
@@ -76,6 +82,8 @@ const WORDS = {
   'two-homes': twoHomes,
   'two-options': twoOptions,
   'worker-lost-offline': workerLostOffline,
+  // After those in which a back end counts, which has no other database.
+  'other-options': otherOptions,
 } satisfies Record<string, Word>
 
 export type WordName = keyof typeof WORDS
