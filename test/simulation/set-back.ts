@@ -120,7 +120,9 @@ function judge(
     ({ switchedOffUntil }) => switchedOffUntil >= at - REPORTED_MS,
   )
   const isForgotten = tokens.some((token) => server.isOldAsTheBackup(token, isUnderWay))
-  const why = whyAgain(isCalm(simulation), { isKnown, isForgotten, mayTell })
+  // Without a network it cannot hear.
+  const mustHear = isCalm(simulation) && device.isOnline
+  const why = whyAgain(mustHear, { isKnown, isForgotten, mayTell })
   if (isKnown) simulation.hit('device set back, and the server knows')
   if (!why) return
   // What was granted since is not in the backup: nobody makes it again.
@@ -144,7 +146,7 @@ function judge(
 
 /** Undefined: the device has to hear that it went back before it goes on. */
 function whyAgain(
-  isCalm: boolean,
+  mustHear: boolean,
   { isKnown, isForgotten, mayTell }: Record<'isKnown' | 'isForgotten' | 'mayTell', boolean>,
 ): Twice | undefined {
   if (!isKnown && isForgotten) return 'made again by a copy that is as old as the backup'
@@ -152,5 +154,5 @@ function whyAgain(
     return mayTell
       ? 'made again before the server had heard of them'
       : 'made again where the app had switched the network off'
-  return isCalm ? undefined : 'made again where more is broken'
+  return mustHear ? undefined : 'made again where more is broken'
 }

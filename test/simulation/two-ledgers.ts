@@ -46,6 +46,8 @@ export class TwoLedgers {
 
   /** Must this device have stopped to issue numbers of this series? */
   isStopped(device: string, series: string): boolean {
+    // Another separator or database has a state of its own, which hears for itself.
+    if (this.#simulation.hits.has(OTHER_OPTIONS)) return false
     return this.#stopped.has(`${device} ${series.slice(0, series.lastIndexOf('-'))}`)
   }
 
@@ -70,12 +72,10 @@ export class TwoLedgers {
 
   /** If the page lives on, and its storage works, what it has heard is stored and told. */
   #requireStop(device: Device, page: Page, collection: string): void {
-    const { scheduler, driver, profile, hits } = this.#simulation
+    const { scheduler, driver, profile } = this.#simulation
     const mayFail = ['storage', 'workers', 'crashes', 'powerCuts', 'eviction'] as const
     if (mayFail.some((kind) => profile.faults.has(kind)) || device.isLossy) return
     if (!device.traits.hasBroadcasts || !device.traits.hasIndexedDb) return
-    // Another separator or database has a state of its own, too.
-    if (hits.has(OTHER_OPTIONS)) return
     // Another spelling has a state of its own, which hears for itself.
     const isSpelled = () => this.#heard.has(`${device.name} ${collection.toUpperCase()}`)
     scheduler.post(driver, HEARD_MS, `${device.name} must know of two ledgers`, () => {
