@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Hilo } from '../../src/client/hilo.js'
 import type { HiloOptions } from '../../src/device/hilo-options.js'
+import { MemoryStore } from '../../src/store/memory.js'
 import { createOwner } from '../../src/worker/owner.js'
 import { browserWorld } from '../../src/worker/world.js'
 import { eventually } from '../support/eventually.js'
@@ -29,7 +30,7 @@ function open(spawn: (() => Worker) | undefined, options: HiloOptions = {}) {
     { url: 'https://shop.example.com', name: newName(), ...options },
     {
       spawn,
-      ownerHere: async () => createOwner(browserWorld()),
+      ownerHere: async (store) => createOwner(browserWorld(store)),
       onlineCalls: shop.onlineCalls,
     },
   )
@@ -96,12 +97,20 @@ test('in production an event says it, and the console nothing', async () => {
   expect(told).toEqual(['no-worker'])
 })
 
-test('nothing is said where nothing is missing, or a `store` was given', async () => {
+test('nothing is said where nothing is missing', async () => {
   const { hilo, told } = open(undefined)
   await useTwice(hilo)
   expect(told).toEqual([])
   expect(warn).not.toHaveBeenCalled()
   expect(hilo.status().degraded).toEqual([])
+})
+
+test('nothing is said of a `store` of the app that is in memory: the app knows', async () => {
+  const { hilo, told } = open(undefined, { store: new MemoryStore() })
+  await useTwice(hilo)
+  expect(told).toEqual([])
+  expect(warn).not.toHaveBeenCalled()
+  expect(hilo.status().storage).toBe('memory')
 })
 
 describe('a worker that is lost', () => {
