@@ -440,7 +440,7 @@ export class OwnServer {
         const from = this.#sender
         return this.#shaky(async () => {
           const outcomes = await ledger.claim(claims)
-          for (const { shown = [] } of claims) this.#lostShown(shown)
+          for (const { shown = [] } of claims) this.#lostShown(shown.map(({ token }) => token))
           outcomes.forEach((outcome, i) => {
             if ('refused' in outcome) return
             const { id, database, collection: tag, lastMax, shown = [] } = claims[i]!
@@ -479,6 +479,7 @@ export class OwnServer {
           // A check-in may replace the token while this is under way.
           const lateness = this.#lateness(token)
           const count = await ledger.giveBack(request)
+          this.#lostShown([token])
           if (count > 0)
             this.#stage.witness.checker.returned(series, from, last + 1, end, lateness, by)
           return count
@@ -492,7 +493,7 @@ export class OwnServer {
           const isFound = results.includes('superseded')
           this.#stage.witness.told(request.id, from, tokens, isFound)
           for (const token of request.spent ?? []) this.#spent(token)
-          this.#lostShown(request.grants)
+          this.#lostShown([...tokens, ...(request.spent ?? [])])
           this.#shown(from, request.grants, results)
           return results
         })
@@ -500,8 +501,8 @@ export class OwnServer {
     }
   }
 
-  #lostShown(shown: readonly ShownGrant[]): void {
-    for (const { token } of shown) {
+  #lostShown(tokens: readonly string[]): void {
+    for (const token of tokens) {
       const id = grantId(token)
       const grant = this.#lost.has(id) && this.#grants.get(id)
       if (grant) this.#stage.witness.lostShown(grant.series, highOf(token))
