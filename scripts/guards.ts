@@ -564,6 +564,11 @@ export const GUARDS: Guard[] = [
     'server/restores',
     'const databases = [] as const',
   ),
+  guard(
+    'H20 the token of an ended series proves an older copy, too',
+    'server/restores',
+    'const databases = [] as const',
+  ),
   guard('H20 a database that was restored grants nothing', 'server/ledger/rules', 'false'),
   guard(
     'H20 a token from before the floors were raised proves nothing any more',

@@ -135,6 +135,25 @@ test.each<[string, (token: string) => [path: string, init: RequestInit]]>([
   },
 )
 
+test.each([
+  ['with numbers in doubt', 1],
+  ['without', 3],
+])('the token of a named series that its device has ended proves it, %s', async (_, from) => {
+  const { ask, dataDir } = await newServer()
+  const token = grantTokens([secretIn(dataDir)]).write({
+    database: 'shop',
+    collection: 'receipts|',
+    id: newGrantId(),
+    tokenVersion: 0,
+    serial: 7,
+    high: 1,
+  })
+  const ended = { series: 'T3', token, from, to: 2 }
+  const claim = { claim: ID, collection: 'receipts', ended }
+  expect((await ask(`${HILO}/series`, json(claim))).status).toBe(503)
+  expect((await ask('/healthz?database=Shop')).status).toBe(503)
+})
+
 test('a token that another secret has signed proves nothing; it is counted', async () => {
   const { ask, ledger, log, metrics } = await newServer()
   const { lost: foreign } = await newServer()

@@ -30,7 +30,7 @@ import type {
 import { HeldOfAnother } from './ledger-errors.js'
 import type { RowStore, Rows, Selection, StepResult } from './row-store.js'
 import type { SeriesRow } from './rows.js'
-import { checkInSeries, claimSeries, letterClaim, otherOf, withDoubt } from './series.js'
+import { checkInSeries, claimSeries, letterClaim, otherOf, withEnded } from './series.js'
 import { eachSeries, readPage } from './series-pages.js'
 import { handOversOf, rangesOf, toSeries } from './series-row.js'
 import type { SharingCore } from './shared-commits.js'
@@ -185,10 +185,10 @@ async function claimIn(
   const { database, ended, by, most } = claim
   const token = ended && tokens.read(ended.token, database)
   // guard: H28 what is in doubt is kept, whatever the claim is answered
-  if (token && ended.from <= ended.to)
+  if (token)
     await change([database], {
-      select: { series: [token.id] },
-      step: (rows) => withDoubt(rows, claim, token),
+      select: { ...selectionOfShown([{ database, shown: [{ token }] }]), series: [token.id] },
+      step: (rows) => withEnded(rows, claim, token, context),
     })
   const ofOwn =
     <T>(step: SeriesStep<T>): SeriesStep<T | ClaimRefusal> =>

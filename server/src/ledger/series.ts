@@ -231,22 +231,26 @@ function withLinks(
 const withoutHorizon = (grant: NewGrant): NewGrant => ({ ...grant, heardAt: MAX_NUMBER })
 
 /**
- * Marks the numbers of a series that another device may have made, too.
- * @param token of the series that the device has ended
+ * A claim tells of the series that its device has ended: the numbers that another device may have
+ * made, too, are in doubt.
+ * @param token of that series
  */
-export function withDoubt(
+export function withEnded(
   rows: Rows,
   { database, ended, at }: SeriesClaim,
   token: TokenContent,
+  { bound }: Pick<LedgerContext, 'bound'>,
 ): StepResult<undefined> {
   const { from, to } = ended!
   const row = rows.series.get(token.id)
-  if (row?.database !== database) return { answer: undefined, changes: {} }
+  // guard: H20 the token of an ended series proves an older copy, too
+  const databases = provenBy(rows, [{ database, shown: [{ token }] }], bound)
+  if (row?.database !== database || to < from) return { answer: undefined, changes: { databases } }
   const doubted: SeriesRow = {
     ...row,
     seenAt: Math.max(row.seenAt, at),
     doubtfulFrom: Math.min(row.doubtfulFrom ?? from, from),
     doubtfulTo: Math.max(row.doubtfulTo ?? to, to),
   }
-  return { answer: undefined, changes: { series: [doubted] } }
+  return { answer: undefined, changes: { databases, series: [doubted] } }
 }
