@@ -21,9 +21,9 @@ export interface OwnerContext extends Omit<Background, 'stop'> {
   answers: Readonly<Record<string, string>>
   /** The address of the server, or the key of the app's own source. */
   url: string
-  /** Who granted here. Its record may be gone. */
+  /** The nodes that granted here, also when no record tells of them any more. */
   served?: readonly string[] | undefined
-  /** It also says so if this device never got an id from that address. */
+  /** The failure, which also says so if this device never got an id from that address. */
   explained(failure: Failure): Promise<Failure>
   /** Undefined where tabs cannot send each other messages. */
   tabs: Tabs | undefined

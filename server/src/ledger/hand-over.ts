@@ -10,7 +10,7 @@ import type { HandOverRefusal, SeriesClaim, SeriesHandOver, SeriesOutcome } from
 import { TOKENS_OF_RESTORE, TOKENS_SKIPPED } from './lost-device.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow, StoredHandOver } from './rows.js'
-import { givenTo, handOversOf, numbersAfter, withKnown } from './series-row.js'
+import { givenTo, handOversOf, numbersAfter, restOf } from './series-row.js'
 import { markAfter } from './stated-mark.js'
 
 /**
@@ -55,7 +55,7 @@ export function handOver(
     numbers: numbersAfter(before, newest?.claim ? own : mark.periods),
     others: newest?.claim ? othersOf(row) : [],
     ...(otherPeriods && { otherPeriods }),
-    ...withKnown(row),
+    ...restOf(row),
   }
   const changed: SeriesRow = {
     ...row,

@@ -6,7 +6,7 @@ import type { TokenContent } from './grant-token.js'
 import { othersOf, periodsOf } from './heard.js'
 import type { SeriesCheckIn } from './ledger.js'
 import type { SeriesRow, StoredHandOver } from './rows.js'
-import { handOversOf, numbersAfter, withKnown } from './series-row.js'
+import { handOversOf, numbersAfter, restOf } from './series-row.js'
 import { withNextToken } from './shown-tokens.js'
 
 /**
@@ -61,7 +61,7 @@ export function endedForBoth(row: SeriesRow, two: Two): SeriesRow {
     numbers: numbersAfter(handOversOf(row), periodsOf(row)),
     others: othersOf(row),
     claim: { id: '', by: null },
-    ...withKnown(row),
+    ...restOf(row),
   }
   return {
     ...row,

@@ -15,7 +15,7 @@ export const givenTo = (row: SeriesRow): { ranges?: SeriesRange[] } =>
   row.ranges === '[]' ? {} : { ranges: rangesOf(row) }
 
 /** The rest of a series when another device goes on with it. */
-export function withKnown({
+export function restOf({
   link,
   register,
   closedAt: at,
@@ -61,7 +61,7 @@ export function makerOf(row: SeriesRow, { period }: SeriesPeriod, number: number
 export function toSeries(row: SeriesRow): Series {
   const { database, collection, name: letter, device, last, registeredAt, seenAt } = row
   const { doubtfulFrom: from, doubtfulTo: to } = row
-  const { link, register, closed } = withKnown(row)
+  const { link, register, closed } = restOf(row)
   const handOvers = handOversOf(row).map(toHandOver)
   const newest = handOvers.at(-1)
   return {
