@@ -9,7 +9,7 @@ import {
   LedgerUnavailable,
   type ShownGrant,
 } from '../../server/src/index.js'
-import type { Series, StatedPeriod } from '../../server/src/ledger/ledger.js'
+import type { Series, SeriesHandOver, StatedPeriod } from '../../server/src/ledger/ledger.js'
 import { CounterUnusable } from '../../server/src/ledger/ledger-errors.js'
 import { ledgerOf } from './another-name.js'
 import type { Checker, Late } from './checker.js'
@@ -18,7 +18,7 @@ import { SimulatedRequest } from './http.js'
 import type { Copy, LedgerStorage } from './ledger-storage.js'
 import type { Request as NetworkRequest, Reply } from './network.js'
 import type { Random } from './random.js'
-import { SqliteStorage } from './sqlite-storage.js'
+import { ProcessDied, SqliteStorage } from './sqlite-storage.js'
 import { ofTenant, tenantIn } from './tenants.js'
 
 export interface ServerFaults {
@@ -140,6 +140,7 @@ export class OwnServer {
   #ledgers: Ledger[] = []
   #sender = ''
   #hasDied = false
+  #starting: Promise<void> | undefined
   /** By the id of the grant, in the order of granting. */
   readonly #grants = new Map<string, GrantedRange>()
   /** By the id of the grant: how often its token was replaced, also before a restore. */
@@ -190,9 +191,7 @@ export class OwnServer {
     }
     const reply = await this.#answer(request)
     if (!this.#hasDied) return reply
-    this.#hasDied = false
-    await this.stop()
-    await this.start()
+    await this.#startAgain()
     return undefined
   }
 
@@ -256,18 +255,23 @@ export class OwnServer {
    * @returns false when it grants already
    */
   async raiseFloors(database: string, by: number): Promise<boolean> {
-    const ledger = this.#ledgers[0]!
-    if ((await ledger.restored()).length === 0) return false
-    await ledger.raiseFloors({ database, by })
-    return true
+    return this.#command(async (ledger) => {
+      if ((await ledger.restored()).length === 0) return false
+      await ledger.raiseFloors({ database, by })
+      return true
+    })
+  }
+
+  /** The operator has listed the series that were given. */
+  async reopenSeries(database: string): Promise<void> {
+    if (this.#ledgers.length > 0) await this.#command((ledger) => ledger.reopenSeries({ database }))
   }
 
   /** An operator drops a collection. @returns false when there is no ledger now */
   async drop(database: string, collection: string): Promise<boolean> {
-    const ledger = this.#ledgers[0]
-    if (!ledger) return false
+    if (this.#ledgers.length === 0) return false
     this.#dropped.add(`${collection.toLowerCase()}-${this.#node}`)
-    await ledger.drop({ database, collection, at: 0 }).catch(notNow)
+    await this.#command((ledger) => ledger.drop({ database, collection, at: 0 })).catch(notNow)
     return true
   }
 
@@ -279,8 +283,7 @@ export class OwnServer {
     claim: { database: string; collection: string; id: string; count: number; at: number },
     shown?: ShownGrant,
   ): Promise<void> {
-    const ledger = this.#ledgers[0]
-    if (!ledger) return
+    if (this.#ledgers.length === 0) return
     this.#sender = SOMEBODY
     const request = {
       ...claim,
@@ -288,7 +291,7 @@ export class OwnServer {
       lastMax: 0,
       ...(shown && { shown: [shown] }),
     }
-    await this.#watched(ledger).claim([request]).catch(notNow)
+    await this.#command((ledger) => this.#watched(ledger).claim([request])).catch(notNow)
   }
 
   /**
@@ -304,9 +307,8 @@ export class OwnServer {
     to: string,
     { period, more, paper }: { period: string; more: number; paper(): StatedPeriod[] },
   ): Promise<Series | undefined> {
-    const ledger = this.#ledgers[0]
-    const listed = await ledger?.series(database).catch(notNow)
-    if (!ledger || !listed) return undefined
+    const listed = await this.#ledgers[0]?.series(database).catch(notNow)
+    if (!listed) return undefined
     const series = listed.find((each) => each.letter === letter)
     const known = series?.periods.at(-1) ?? { period, last: 0 }
     const asked = {
@@ -321,11 +323,11 @@ export class OwnServer {
       reason: 'lost',
       at: 0,
     }
-    const said = await ledger.handOverSeries(asked).catch(notNow)
+    const handOver = (request: SeriesHandOver) =>
+      this.#command((ledger) => ledger.handOverSeries(request)).catch(notNow)
+    const said = await handOver(asked)
     const isUntold = said && 'refused' in said && said.refused === 'untold'
-    const outcome = isUntold
-      ? await ledger.handOverSeries({ ...asked, ...statedBy(asked, paper()) }).catch(notNow)
-      : said
+    const outcome = isUntold ? await handOver({ ...asked, ...statedBy(asked, paper()) }) : said
     return outcome && 'refused' in outcome ? undefined : outcome
   }
 
@@ -361,6 +363,26 @@ export class OwnServer {
           }),
         })
       }
+  }
+
+  /** A person's command, which runs beside the servers. If it dies, the person repeats it. */
+  async #command<T>(run: (ledger: Ledger) => Promise<T>): Promise<T> {
+    try {
+      return await run(this.#ledgers[0]!)
+    } catch (error) {
+      if (!(error instanceof ProcessDied)) throw error
+      await this.#startAgain()
+      return run(this.#ledgers[0]!)
+    }
+  }
+
+  async #startAgain(): Promise<void> {
+    this.#starting ??= this.whileStopped(() => {
+      this.#hasDied = false
+    }).finally(() => {
+      this.#starting = undefined
+    })
+    return this.#starting
   }
 
   async stop(): Promise<void> {

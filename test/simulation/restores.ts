@@ -109,7 +109,7 @@ export function copyProved(simulation: Simulation, node: string, server: OwnServ
     const wereRaised = await server.raiseFloors(simulation.database, by)
     copies.delete(node)
     if (!wereRaised) return
-    await server.ledger?.reopenSeries({ database: simulation.database })
+    await server.reopenSeries(simulation.database)
     if (isTooLittle) simulation.hit(TOO_LITTLE)
     checker.raised(node, by)
   })

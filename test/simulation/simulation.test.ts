@@ -95,6 +95,14 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it('an operator repeats a command that died at its commit', async () => {
+    const outcomes = await tell([2000806, 2001503])
+    for (const outcome of outcomes) {
+      expect(outcome.hits.get('server killed at a commit')).toBeGreaterThan(0)
+      if (outcome.violations.length > 0) expect.fail(story(outcome))
+    }
+  })
+
   it(
     'no number is issued twice or outside a grant, or lost without a cause',
     async () => {

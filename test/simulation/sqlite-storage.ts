@@ -16,6 +16,9 @@ import type { Copy, LedgerStorage } from './ledger-storage.js'
 /** Higher than any ledger of a schedule comes. */
 const HIGH_MARK = 1_000_000
 
+/** What a commit throws in the process that dies of it. */
+export class ProcessDied extends Error {}
+
 export class SqliteStorage implements LedgerStorage {
   readonly #place = makeFolder()
   readonly #folder = join(this.#place, 'data')
@@ -112,7 +115,7 @@ export class SqliteStorage implements LedgerStorage {
   failAtCommit(nth: number, failed: () => void): void {
     this.#atCommit(nth, () => {
       failed()
-      throw new Error('The simulated process was killed.')
+      throw new ProcessDied('The simulated process was killed.')
     })
   }
 
