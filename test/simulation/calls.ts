@@ -24,6 +24,8 @@ const PATIENCE_MS = 150_000
  * takes some time, too.
  */
 const RECENT_MS = 3_500
+/** A device waits so long for the answer to a request. */
+const ANSWER_MS = 10_000
 const AT_REST = 16
 /** Under load a page holds the numbers of this many seconds. */
 const AHEAD = 4
@@ -79,10 +81,13 @@ export async function settleAll(simulation: Simulation): Promise<void> {
 
 /**
  * How many numbers a page may hold: those of a page at rest, four times what it issued lately, or
- * what it was asked for, with the number that `ready` waits for. The largest counts.
+ * what it was asked for, with the number that `ready` waits for. The largest counts. What it wanted
+ * when its device sent a request, it may get when that has ended.
  */
-export function unissued({ scheduler }: Simulation, page: Page, tag: string): number {
-  const since = scheduler.awake - RECENT_MS
+export function unissued({ scheduler, askedAt }: Simulation, page: Page, tag: string): number {
+  const recent = scheduler.awake - RECENT_MS
+  const asked = askedAt.get(page.device.name) ?? Number.NEGATIVE_INFINITY
+  const since = asked + ANSWER_MS < recent ? recent : Math.min(recent, asked - RECENT_MS)
   const sum = (times: { until: number; count: number }[] = []) =>
     times.reduce((all, { until, count }) => (until >= since ? all + count : all), 0)
   const atRest = page.state === 'visible' ? AT_REST : HIDDEN_AT_REST

@@ -89,6 +89,8 @@ export class Simulation {
     () => this.scheduler.now,
     (what) => this.checker.complain(what),
   )
+  /** By device: when it sent its newest request. */
+  readonly askedAt = new Map<string, number>()
   readonly pauses = new Pauses(
     () => this.scheduler.now,
     (what) => this.checker.complain(what),
@@ -290,6 +292,7 @@ export class Simulation {
   #sent(request: Request): void {
     if (!this.#isStockpiling(request)) this.unrest.saw(request.from, 'requests')
     this.pauses.sent(request)
+    this.askedAt.set(request.from, this.scheduler.awake)
     this.quietHours.saw(request)
     this.#refuseClosed(request)
     this.#excuseGiveBack(request)
