@@ -569,7 +569,7 @@ export class OwnServer {
 }
 
 /** The command fails, and the person does not try again. */
-function notNow(error: unknown): undefined {
+export function notNow(error: unknown): undefined {
   if (!(error instanceof LedgerUnavailable || error instanceof CounterUnusable)) throw error
 }
 

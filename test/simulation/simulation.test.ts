@@ -87,6 +87,7 @@ describe('simulation', () => {
     ['edited-records', 1601025, 'record exchanged'],
     ['edited-receipts', 1600590, 'receipts deleted'],
     ['crash-at-commit', 1602416, 'crashed at a commit'],
+    ['server-clock', 2200020, 'old rows removed'],
     ['crowded', 1605080, 'a lost token was shown'],
     ['crowded', 1606363, 'a lost token was shown'],
   ] as const)('of the word %s, seed %i makes no number twice', async (word, seed, hit) => {

@@ -33,6 +33,7 @@ import { createRandom, type Random } from './random.js'
 import { ravenReplaced } from './raven-replaced.js'
 import { region } from './regions.js'
 import { renewSecret } from './renew-secret.js'
+import { serverClock } from './server-clock.js'
 import { cache, repeatingRelay } from './shared-cache.js'
 import type { Simulation } from './simulation.js'
 import { sleep } from './sleep.js'
@@ -78,6 +79,7 @@ const WORDS = {
   'repeating-relay': repeatingRelay,
   replica,
   row,
+  'server-clock': serverClock,
   sleep,
   'two-homes': twoHomes,
   'two-options': twoOptions,
