@@ -11,6 +11,7 @@ import {
 } from '../../server/src/index.js'
 import type { Series, SeriesHandOver, StatedPeriod } from '../../server/src/ledger/ledger.js'
 import { CounterUnusable } from '../../server/src/ledger/ledger-errors.js'
+import { DAY_MS } from '../../src/core/day.js'
 import { ledgerOf } from './another-name.js'
 import type { Checker, Late } from './checker.js'
 import { claimKey, collectionOf } from './claims.js'
@@ -272,6 +273,15 @@ export class OwnServer {
     if (this.#ledgers.length === 0) return false
     this.#dropped.add(`${collection.toLowerCase()}-${this.#node}`)
     await this.#command((ledger) => ledger.drop({ database, collection, at: 0 })).catch(notNow)
+    return true
+  }
+
+  /** Every row is old. @returns false when there is no ledger now */
+  async prune(): Promise<boolean> {
+    if (this.#ledgers.length === 0) return false
+    const before = Date.now() + DAY_MS
+    const pruning = { settledBefore: before, heardBefore: before }
+    await this.#command((ledger) => ledger.prune(pruning)).catch(notNow)
     return true
   }
 
@@ -569,7 +579,7 @@ export class OwnServer {
 }
 
 /** The command fails, and the person does not try again. */
-export function notNow(error: unknown): undefined {
+function notNow(error: unknown): undefined {
   if (!(error instanceof LedgerUnavailable || error instanceof CounterUnusable)) throw error
 }
 
