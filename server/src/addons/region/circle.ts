@@ -1,6 +1,6 @@
 /**
- * Through which regions a request comes to a root, told in a header. Guarantees that regions which
- * are above each other, or one above itself, do not ask for ever: one refuses, and names the circle.
+ * Through which regions a request comes to a root, told in a header. Guarantees that regions in a
+ * circle, also one above itself, do not ask each other for ever: one refuses, and names the circle.
  */
 import type { Ledger } from '../../ledger/ledger.js'
 import { CounterUnusable } from '../../ledger/ledger-errors.js'
@@ -40,9 +40,9 @@ export function circleOf(name: string, url: string): Circle {
       }
       const urls = parts.slice(own).filter((_, i) => i % 2 === 1)
       throw new CounterUnusable(
-        `This region is above itself: it asks ${urls.join(', which asks ')}, which is this region, ` +
-          'or has a copy of its ledger. No numbers can come from there, and none was granted. ' +
-          'Lead `upstream` of one of them to the root that counts.',
+        `This region is above itself: it asks ${urls.join(', which asks ')}, which is this ` +
+          'region, or has a copy of its ledger. No numbers can come from there, and none was ' +
+          'granted. Lead `upstream` of one of them to the root that counts.',
       )
     },
     regions() {
