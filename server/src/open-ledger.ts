@@ -142,7 +142,7 @@ export async function openLedger(options: LedgerOptions = {}): Promise<Ledger> {
   }
   try {
     await checkRole(ledger, store.devices, upstream)
-    if (upstream) return openRegion(ledger, store.devices, upstream)
+    if (upstream) return openRegion(ledger, store, upstream)
     return await withSources(ledger, bindings, cautions.tell)
   } catch (error) {
     await ledger.close()

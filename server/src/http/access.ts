@@ -89,7 +89,7 @@ const ONLY_BY_NAME: readonly Action[] = [
 ]
 
 export function createAccess(
-  { databases, tokens, authorize, limits }: CheckedOptions,
+  { databases, tokens, authorize, limits, ledger }: CheckedOptions,
   budgets: Budgets,
   gate: Gate,
 ): Access {
@@ -169,6 +169,7 @@ export function createAccess(
       const wanted = { action: actions[0]!, database, count: 0 }
       if (authorize) unasked.set(c.env.request, () => askApplication(authorize, request, wanted))
       requireDatabase(databases, database, 500)
+      ledger.askedThrough?.(request.headers)
       return {
         database,
         name: token?.name,

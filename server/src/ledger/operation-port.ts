@@ -154,6 +154,13 @@ export interface Operation {
    */
   useIdParts?: ((parts: IdParts) => void) | undefined
 
+  /**
+   * Looks at a request for the regions that it came through. Absent: its numbers come from no
+   * server, so it is in no circle of regions.
+   * @throws CounterUnusable where this one is among them
+   */
+  askedThrough?: ((headers: Headers) => void) | undefined
+
   /** Resolves when something was written to the database. */
   ping(): Promise<void>
 

@@ -28,7 +28,7 @@ import { checked } from '../../ledger/option-checks.js'
 import { PRUNE_INTERVAL_MS, pruningAt } from '../../ledger/prune.js'
 import type { ObjectState } from './cloudflare.js'
 import { storedBudgets } from './kept-budgets.js'
-import { openDurableStore, runnerIn } from './object-store.js'
+import { type Owned, openDurableStore, runnerIn } from './object-store.js'
 import { PORTS } from './ports.js'
 import { checkWorkerOptions, type HiloWorkerOptions } from './worker-options.js'
 
@@ -45,6 +45,7 @@ export type HiloDatabaseClass<Env> = new (ctx: ObjectState, env: Env) => HiloDat
 
 interface Opened {
   ledger: Ledger
+  owned: Owned
   handler: Handler
 }
 
@@ -85,6 +86,20 @@ export function hiloDatabase<Env>(
       )
     }
 
+    /** An open ledger signs with its old secret, and so grants nothing from then on. */
+    async #renewSecret(): Promise<void> {
+      const { ledger, owned } = await this.#open()
+      const { isRenewed } = owned
+      const done = ledger.renewSecret()
+      // By now it is written, or refused. Requests that wait in this ledger find another secret.
+      owned.isRenewed = true
+      await done.catch((error) => {
+        owned.isRenewed = isRenewed
+        throw error
+      })
+      this.#opened = undefined
+    }
+
     async alarm(): Promise<void> {
       const { horizon } = checkWorkerOptions(optionsIn(this.env))
       await (await this.#ledger()).prune(pruningAt(Date.now(), horizon))
@@ -100,10 +115,8 @@ export function hiloDatabase<Env>(
             const wrong = this.#refusalOf(told.database)
             if (wrong !== undefined) throw new RangeError(wrong)
             const given = method === 'series' ? told.database : { ...told, at: Date.now() }
-            const done = await (await this.#ledger())[method](given as never)
-            // An open ledger would go on signing with the old one, and so grant nothing.
-            if (method === 'renewSecret') this.#opened = undefined
-            return done
+            if (method === 'renewSecret') return this.#renewSecret()
+            return (await this.#ledger())[method](given as never)
           },
         })
     }
@@ -135,9 +148,10 @@ function argumentOf(
 async function openIn({ id, storage }: ObjectState, options: HiloWorkerOptions): Promise<Opened> {
   const { create, secrets, ledgerLimits, handler } = checkWorkerOptions(options)
   const budgets = storedBudgets(runnerIn(storage))
-  const store = openDurableStore(storage, { create, secrets }, { budgets, database: id.name })
+  const owned: Owned = { budgets, database: id.name }
+  const store = openDurableStore(storage, { create, secrets }, owned)
   const ledger = createLedger(store, ledgerLimits, new Map())
   // The clock is asked here: while a Worker's modules load, it is 1970.
   if ((await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + PRUNE_INTERVAL_MS)
-  return { ledger, handler: createHandler({ ...handler, ledger }, { ...PORTS, budgets }) }
+  return { ledger, owned, handler: createHandler({ ...handler, ledger }, { ...PORTS, budgets }) }
 }

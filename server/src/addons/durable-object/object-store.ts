@@ -2,7 +2,7 @@
  * The ledger's rows in the SQLite of a Durable Object. There is one object per database, and one
  * thread in it. Guarantees that a commit is on disk before its promise resolves.
  */
-import { LedgerUnavailable, reasonOf } from '../../ledger/ledger-errors.js'
+import { LedgerReplaced, LedgerUnavailable, reasonOf } from '../../ledger/ledger-errors.js'
 import type { RowStore } from '../../ledger/row-store.js'
 import { putSetting } from '../../sql/meta.js'
 import { type Opening, readSetting, upgradeSqlite, writeHealth } from '../../sql/schema.js'
@@ -24,25 +24,28 @@ export const runnerIn =
   <Row>({ text, parameters }: Statement) =>
     [...sql.exec(text, ...parameters)] as Row[]
 
-interface Owned {
+export interface Owned {
   /** Are written with each commit. */
   budgets?: StoredBudgets
   /** Whose object it is. An older runtime does not tell it. */
   database?: string | undefined
+  /** Has it been given a new secret, with which it is to be opened again? */
+  isRenewed?: boolean | undefined
 }
 
 export function openDurableStore(
   storage: ObjectStorage,
   opening: Opening,
-  { budgets, database }: Owned = {},
+  owned: Owned = {},
 ): RowStore {
+  const { budgets, database } = owned
   const run = runnerIn(storage)
 
   /** The platform keeps answers back until the commit is on disk; this also says so to us. */
   async function commit<T>(step: () => T): Promise<T> {
     const answer = guard(() =>
       storage.transactionSync(() => {
-        const done = step()
+        const done = ownStep(step)
         budgets?.write()
         return done
       }),
@@ -50,6 +53,16 @@ export function openDurableStore(
     budgets?.written()
     await storage.sync().catch(unavailable)
     return answer
+  }
+
+  /** Whoever is stopped by the new secret of this object is not told of another ledger. */
+  function ownStep<T>(step: () => T): T {
+    try {
+      return step()
+    } catch (error) {
+      if (owned.isRenewed && error instanceof LedgerReplaced) throw new LedgerUnavailable(RENEWED)
+      throw error
+    }
   }
 
   const identity = guard(() =>
@@ -72,6 +85,10 @@ export function openDurableStore(
   }
   return sqlStore(connection, identity)
 }
+
+const RENEWED =
+  'The secret of this ledger has just been renewed. Requests that waited meanwhile were asked to ' +
+  'come again, and nothing is wrong.'
 
 /** Of `hilo_meta`: the database whose ledger it is. */
 const DATABASE = 'database'

@@ -30,7 +30,9 @@ import type {
 import { CounterUnusable, HeldOfAnother } from '../../ledger/ledger-errors.js'
 import { checkFloors } from '../../ledger/marks.js'
 import { MAX_NUMBER } from '../../ledger/number-line.js'
+import type { RowStore } from '../../ledger/row-store.js'
 import { claimWithAuthority, upstreamFailure } from '../upstream/authority.js'
+import { circleOf } from './circle.js'
 import { type EtcdSource, etcdSource } from './etcd-source.js'
 import type { Etcd, Root } from './region-options.js'
 import {
@@ -107,7 +109,11 @@ export async function checkRole(
 }
 
 /** @param ledger made with `ALL_FROM_ROOT` */
-export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Etcd): Ledger {
+export function openRegion(
+  ledger: Ledger,
+  { devices, name }: Pick<RowStore, 'devices' | 'name'>,
+  root: Root | Etcd,
+): Ledger {
   // A root's tag comes with each range. Of an etcd, the settings say it.
   // guard: H10 a region over etcd makes no ids of another etcd
   if ('etcd' in root) ledger.useIdParts?.({ nodeTag: root.tag, serverPrefix: undefined })
@@ -129,6 +135,8 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
       )
     }
   }
+  // An etcd asks nobody.
+  const circle = 'etcd' in root ? undefined : circleOf(name, root.url)
   const source: RootSource | EtcdSource =
     'etcd' in root
       ? etcdSource(root)
@@ -138,6 +146,7 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
           keyOf,
           showing: (...of) => showing(devices, ...of),
           copied,
+          regions: circle!.regions,
         })
   const page = randomUUID()
   const answers: SupplyContext['answers'] = {}
@@ -158,8 +167,9 @@ export function openRegion(ledger: Ledger, devices: DeviceStore, root: Root | Et
     ...floorsOf(ledger, source, root.reserve, forgetHeld),
     readName: async () => roots.names()[0],
     useIdParts: undefined,
+    askedThrough: circle?.askedThrough,
     async claim(requests) {
-      return claim(roots.under(ledger), heldOf, supplies, requests, roots.learn)
+      return claim(roots.under(ledger), supplies, requests, roots.learn)
     },
     async checkIn(request) {
       const other = await roots.otherOf(request)
@@ -246,8 +256,6 @@ function openOwner(
   return owner
 }
 
-type HeldOf = (key: CollectionKey) => Promise<DeviceState>
-
 type Supplies = ReturnType<typeof suppliesOf>
 
 function suppliesOf(
@@ -277,7 +285,6 @@ function suppliesOf(
 
 async function claim(
   ledger: Ledger,
-  heldOf: HeldOf,
   supplies: Supplies,
   requests: readonly ClaimRequest[],
   learn: (key: CollectionKey) => Promise<void>,
@@ -299,28 +306,12 @@ async function claim(
     },
     claims,
     async (key, short, max) => {
-      await checkNotOwn(heldOf, key, short)
       const count = short.reduce((sum, claim) => sum + claim.count, 0)
       const taken = await supplies.of(key).take(count, max)
       await learn(key)
       return taken
     },
   )
-}
-
-/** @throws CounterUnusable when a claim is the one that this region has sent to its root */
-async function checkNotOwn(
-  heldOf: HeldOf,
-  key: CollectionKey,
-  claims: readonly ClaimRequest[],
-): Promise<void> {
-  const ownId = (await heldOf(key)).claim?.id
-  // Claims of RavenDB's clients have no id.
-  if (ownId !== undefined && claims.some(({ id }) => id === ownId))
-    throw new CounterUnusable(
-      'This server is its own root: `upstream` leads back to it, so no numbers can come from ' +
-        "there. Set `upstream` to the root's address, or remove it to count here.",
-    )
 }
 
 const FROM_ROOT = 'Identities come from the root.'

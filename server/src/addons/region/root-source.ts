@@ -14,6 +14,7 @@ import { ravenSource } from '../../../../src/source/raven-source.js'
 import type { Source } from '../../../../src/source/source.js'
 import type { CollectionKey, Ledger } from '../../ledger/ledger.js'
 import { upstreamFailure } from '../upstream/authority.js'
+import { REGIONS_HEADER } from './circle.js'
 import type { Root } from './region-options.js'
 import { heldState } from './root-names.js'
 
@@ -33,6 +34,8 @@ interface Region {
    * collection: numbers that came back here are not the region's own.
    */
   copied(key: CollectionKey): Promise<void>
+  /** Through which a request comes to the root. */
+  regions(): string
 }
 
 export interface RootSource extends Required<Source> {
@@ -44,9 +47,10 @@ export interface RootSource extends Required<Source> {
 }
 
 export function rootSource({ url, token }: Root, region: Region): RootSource {
-  const root = ravenSource({ url, timeout: TIMEOUT_MS }, () =>
-    token === undefined ? {} : { Authorization: `Bearer ${token}` },
-  )
+  const root = ravenSource({ url, timeout: TIMEOUT_MS }, () => ({
+    [REGIONS_HEADER]: region.regions(),
+    ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+  }))
 
   /**
    * Called before the results are applied: after a crash in between, they come again.

@@ -454,6 +454,23 @@ describe.skipIf(!hasWorkerd)(`in workerd${unlessWorkerd}`, () => {
     expect((await runCli([...command, '--yes'], environment)).stdout).toContain('new secret')
   })
 
+  test('a secret is renewed while 40 devices claim: none hears of another ledger', async () => {
+    const { url, output } = await start({ options: { operatorToken: TOKEN } })
+    // Without repetitions: the same grant would come with another token.
+    const devices = startDevices(40, { url: async () => url, random: () => 0.5 })
+    for (let renewal = 0; renewal < 5; renewal++) {
+      await devices.answered(80)
+      const renew = () => fetch(`${url}/operator/Shop/renew-secret`, json({}, 'POST', OPERATOR))
+      const answers = await Promise.all([renew(), renew()])
+      expect(answers.map(({ status }) => status)).toContain(200)
+    }
+    await devices.answered(80)
+    await devices.stop()
+    expect(devices.faults).toEqual([])
+    for (const tag of TAGS) expect(overlaps(devices.heldOf(tag))).toEqual([])
+    expect(output()).not.toContain('ANOTHER LEDGER')
+  })
+
   test('killed while 64 devices claim, it grants no number twice', {
     timeout: TIMEOUT,
   }, async () => {

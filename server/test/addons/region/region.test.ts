@@ -7,7 +7,6 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { emptyState } from '../../../../src/device/state.js'
 import { storeChecks } from '../../../../src/store/testing.js'
-import { eventually } from '../../../../test/support/eventually.js'
 import { freePort } from '../../../../test/support/free-port.js'
 import { between, VERSIONS } from '../../../../test/support/next-version.js'
 import { openPool } from '../../../src/addons/postgres/pool.js'
@@ -272,6 +271,28 @@ test('a region asks for a database whose name has more characters in lower case'
   const { take } = await newRegion({ url: root.url })
   expect(span(await take({ database: 'İstanbul' }))).toEqual([1, 32])
   expect(span(await take({ database: 'İ'.repeat(128) }))).toEqual([1, 32])
+})
+
+test('a region of a region tells the root through whom it asks, and not for ever', async () => {
+  const root = await newRoot()
+  const told: unknown[] = []
+  const url = await relayTo(({ headers }) => {
+    told.push(headers['hilo-regions'])
+    return root.url
+  })
+  const options = { create: true, port: 0, log: silent }
+  const middle = await serve({ ...options, dataDir: newFolder(), upstream: { url, reserve: 0 } })
+  closes.push(() => middle.close({ drain: 0 }))
+  const region = await newRegion({ url: middle.url, reserve: 0 })
+  expect(span(await region.take())).toEqual([1, 32])
+  const name = '[a-z\\d]{16}'
+  const own = `${name} ${url}$`
+  expect(told).toEqual([expect.stringMatching(`^${name} ${middle.url} ${own}`)])
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_001)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const claim = await fetch(`${middle.url}/databases/shop/hilo/next?tag=users`)
+  expect(claim.status).toBe(201)
+  expect(told.at(-1)).toMatch(new RegExp(`^${own}`))
 })
 
 test('a region that closes keeps its reserve, and gives back the rest', async () => {
@@ -774,17 +795,46 @@ describe('a region refuses', () => {
     )
   })
 
-  test('to be its own root', async () => {
-    const port = await freePort()
-    const said: string[] = []
-    const log = { ...silent, error: (about: { reason?: string }) => said.push(`${about.reason}`) }
-    const url = `http://127.0.0.1:${port}`
-    const server = await serve({ create: true, port, dataDir: newFolder(), upstream: { url }, log })
-    closes.push(() => server.close({ drain: 0 }))
-    const answer = await fetch(`${url}/databases/shop/hilo/next?tag=orders`)
-    expect(answer.status).toBe(503)
-    // The claim that it has sent comes back to it once more after that.
-    await eventually(() => expect(said.join()).toMatch(/its own root: `upstream` leads back to it/))
+  describe.each([1, 2, 3])('to be above itself, in a circle of %i', (size) => {
+    async function newCircle() {
+      const ports = await Promise.all(Array.from({ length: size }, freePort))
+      const urls = ports.map((port) => `http://127.0.0.1:${port}`)
+      const said: string[] = []
+      const asked: string[] = []
+      const log = {
+        error: (about: { reason?: string }) => void said.push(`${about.reason}`),
+        info: (about: { path?: string }) => void (about.path && asked.push(about.path)),
+      }
+      for (const [i, port] of ports.entries()) {
+        const options = { create: true, port, dataDir: newFolder(), log, logRequests: true }
+        const server = await serve({ ...options, upstream: { url: urls[(i + 1) % size]! } })
+        closes.push(() => server.close({ drain: 0 }))
+      }
+      return { urls, said, asked }
+    }
+
+    function circleIn([first, ...others]: string[]): string {
+      const way = [...others, first].join(', which asks ')
+      return `This region is above itself: it asks ${way}, which is this region`
+    }
+
+    test.each([
+      ['a claim', 'GET', 'hilo/next?tag=orders'],
+      ['an identity', 'POST', 'identity/next?name=orders'],
+    ])('asked for %s', async (_, method, path) => {
+      const { urls, said, asked } = await newCircle()
+      const answer = await fetch(`${urls[0]}/databases/shop/${path}`, { method })
+      expect(answer.status).toBe(503)
+      expect(said.join()).toContain(circleIn(urls))
+      expect(asked).toHaveLength(size + 1)
+    })
+
+    test('also for a region below, which is no part of it', async () => {
+      const { urls, said } = await newCircle()
+      const { claim } = await newRegion({ url: urls[0]! })
+      await expect(claim()).rejects.toThrow('answered 503')
+      expect(said.join()).toContain(circleIn(urls))
+    })
   })
 
   test('another tag than before', async () => {
