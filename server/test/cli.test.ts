@@ -95,7 +95,10 @@ describe('serve', () => {
     expect(existsSync(join(folder, 'ignored'))).toBe(false)
   })
 
-  test('goes on where nobody reads its output', async () => {
+  test.each([
+    ['SIGTERM', 'goes on where nobody reads its output'],
+    ['SIGHUP', 'ends in order, as by SIGTERM, when its terminal is closed'],
+  ] as const)('%s: it %s', async (signal) => {
     const args = [await cliFile(), 'serve', '--first', '--port', '0']
     args.push('--data', newFolder(), '--drain', '0')
     const child = spawn(process.execPath, args)
@@ -103,7 +106,7 @@ describe('serve', () => {
     child.stdout.destroy()
     await once(child.stderr, 'data')
     const ended = once(child, 'exit')
-    child.kill('SIGTERM')
+    child.kill(signal)
     expect(await ended).toEqual([0, null])
   })
 
@@ -156,8 +159,22 @@ describe('serve', () => {
     ],
     [{ config: '/nowhere.json' }, 'config: /nowhere.json cannot be read (ENOENT)'],
     [{ config: import.meta.filename }, 'is not a JSON object'],
+    [{ config: import.meta.dirname }, 'test cannot be read (it is no file)'],
   ])('setting %j is refused', (flags, message) => {
     expect(() => readConfig(flags)).toThrow(message)
+  })
+
+  test.skipIf(process.platform === 'win32')('a device in the place of the file has no end', () => {
+    expect(() => readConfig({ config: '/dev/zero' })).toThrow(
+      'config: /dev/zero cannot be read (it is no file). Correct the path',
+    )
+  })
+
+  test.skipIf(!existsSync('/dev/fd'))('the file may come by a pipe, as from <(…)', async () => {
+    const shell = `'${process.execPath}' '${await cliFile()}' status --config <(printf '%s' "$0")`
+    const settings = JSON.stringify({ data: newFolder(), drain: 601 })
+    const { stderr } = spawnSync('bash', ['-c', shell, settings], { encoding: 'utf8' })
+    expect(stderr).toMatch(/drain in \/dev\/fd\/\d+: has to be 0 to 600 seconds/)
   })
 
   test('each mistake in the file is named, with the file and what to write', () => {
