@@ -95,10 +95,10 @@ describe('serve', () => {
     expect(existsSync(join(folder, 'ignored'))).toBe(false)
   })
 
-  test.each([
+  test.each<[NodeJS.Signals, string]>([
     ['SIGTERM', 'goes on where nobody reads its output'],
     ['SIGHUP', 'ends in order, as by SIGTERM, when its terminal is closed'],
-  ] as const)('%s: it %s', async (signal) => {
+  ])('%s: it %s', async (signal) => {
     const args = [await cliFile(), 'serve', '--first', '--port', '0']
     args.push('--data', newFolder(), '--drain', '0')
     const child = spawn(process.execPath, args)
@@ -175,6 +175,19 @@ describe('serve', () => {
     const settings = JSON.stringify({ data: newFolder(), drain: 601 })
     const { stderr } = spawnSync('bash', ['-c', shell, settings], { encoding: 'utf8' })
     expect(stderr).toMatch(/drain in \/dev\/fd\/\d+: has to be 0 to 600 seconds/)
+  })
+
+  test.each([
+    [['serve', '--config', 'a.json', '--config', 'b.json'], '--config'],
+    [['status', '--data', 'a', '--data=b'], '--data'],
+    [['serve', '--hosts', 'a.lan', '--hosts', 'b.lan'], '--hosts'],
+    [['serve', '--open', '--open', 'false'], '--open'],
+  ])('a setting that comes twice is refused, as the first would be lost: %j', async (args, flag) => {
+    expect(await runCli(args, {}, newFolder())).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${flag} is there twice, and only the last one would count. Give it once.\n`,
+    })
   })
 
   test('each mistake in the file is named, with the file and what to write', () => {
