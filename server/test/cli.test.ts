@@ -955,6 +955,28 @@ describe('status and raise-floor', () => {
   })
 })
 
+test.each([
+  ['raise-floor', 'Shpo', 'orders', '500'],
+  ['raise-floor', 'Shpo', '--all', '--by', '500'],
+  ['follow', 'Shpo', '--name', 'k3m9x2dq7rwt5hza', '--above', '500'],
+])('%s %s: what the settings do not list, nobody raises in its place', async (...args) => {
+  const folder = newFolder()
+  const config = join(folder, 'hilo.json')
+  const data = join(folder, 'data')
+  writeFileSync(config, JSON.stringify({ data, databases: ['Shop', 'Depot'] }))
+  await (await openLedger({ dataDir: data, create: true })).close()
+  const run = () => runCli([...args, '--yes', '--config', config])
+  expect(await run()).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'Shpo is not among the databases of the settings, so no client can ask for it. Did you ' +
+      'mean Shop? There are: Shop, Depot. Correct the name, or list it. Nothing was changed.\n',
+  })
+  writeFileSync(config, JSON.stringify({ data, databases: ['shpo'] }))
+  expect((await run()).stderr).not.toContain('not among')
+})
+
 describe('follow', () => {
   const OTHER = 'k3m9x2dq7rwt5hza'
 
