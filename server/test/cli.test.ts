@@ -182,7 +182,7 @@ describe('serve', () => {
     [['status', '--data', 'a', '--data=b'], '--data'],
     [['serve', '--hosts', 'a.lan', '--hosts', 'b.lan'], '--hosts'],
     [['serve', '--open', '--open', 'false'], '--open'],
-  ])('a setting that comes twice is refused, as the first would be lost: %j', async (args, flag) => {
+  ])('a setting that comes twice is refused: the first would be lost: %j', async (args, flag) => {
     expect(await runCli(args, {}, newFolder())).toEqual({
       code: 1,
       stdout: '',

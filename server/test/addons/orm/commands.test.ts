@@ -310,8 +310,7 @@ describe('adopt', () => {
       'CREATE TABLE hi (next_hi int); INSERT INTO hi VALUES (10)',
       'UPDATE hi SET next_hi = next_hi + 1',
     ],
-  ])('waits for a claim under way, and neither is in the way of the other: %j', async (...given) => {
-    const [settings, schema, takes] = given
+  ])('waits for a claim under way, and is not in its way: %j', async (settings, schema, takes) => {
     const { databaseUrl, adopt, take, sql } = await start(settings, schema, 5)
     await take()
     const claim = new pg.Client(databaseUrl)
