@@ -2,20 +2,12 @@
  * Reads the configuration file. Guarantees that a name which comes twice in an object is refused:
  * JSON keeps the last one only, so a lost binding would let the server make ids that are in use.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 
 /** @throws Error that names the file and the fix */
 export function readConfigFile(file: string): object {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new Error(
-      `config: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}). Correct ` +
-        'the path given by --config or HILO_CONFIG.',
-    )
-  }
+  const text = textOf(file)
   // Some editors of Windows begin a file with a byte order mark.
   const json = text.replace(/^\uFEFF/, '')
   let settings: object
@@ -36,6 +28,21 @@ export function readConfigFile(file: string): object {
         'into one.',
     )
   return settings
+}
+
+function textOf(file: string): string {
+  try {
+    const found = statSync(file)
+    // A device may have no end. A pipe has one: <(…) in a shell is one.
+    if (!found.isFile() && !found.isFIFO()) throw new Error('it is no file')
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new Error(
+      `config: ${file} cannot be read (${code ?? message}). Correct the path given by --config ` +
+        'or HILO_CONFIG.',
+    )
+  }
 }
 
 /**

@@ -95,7 +95,10 @@ describe('serve', () => {
     expect(existsSync(join(folder, 'ignored'))).toBe(false)
   })
 
-  test('goes on where nobody reads its output', async () => {
+  test.each<[NodeJS.Signals, string]>([
+    ['SIGTERM', 'goes on where nobody reads its output'],
+    ['SIGHUP', 'ends in order, as by SIGTERM, when its terminal is closed'],
+  ])('%s: it %s', async (signal) => {
     const args = [await cliFile(), 'serve', '--first', '--port', '0']
     args.push('--data', newFolder(), '--drain', '0')
     const child = spawn(process.execPath, args)
@@ -103,7 +106,7 @@ describe('serve', () => {
     child.stdout.destroy()
     await once(child.stderr, 'data')
     const ended = once(child, 'exit')
-    child.kill('SIGTERM')
+    child.kill(signal)
     expect(await ended).toEqual([0, null])
   })
 
@@ -156,8 +159,35 @@ describe('serve', () => {
     ],
     [{ config: '/nowhere.json' }, 'config: /nowhere.json cannot be read (ENOENT)'],
     [{ config: import.meta.filename }, 'is not a JSON object'],
+    [{ config: import.meta.dirname }, 'test cannot be read (it is no file)'],
   ])('setting %j is refused', (flags, message) => {
     expect(() => readConfig(flags)).toThrow(message)
+  })
+
+  test.skipIf(process.platform === 'win32')('a device in the place of the file has no end', () => {
+    expect(() => readConfig({ config: '/dev/zero' })).toThrow(
+      'config: /dev/zero cannot be read (it is no file). Correct the path',
+    )
+  })
+
+  test.skipIf(!existsSync('/dev/fd'))('the file may come by a pipe, as from <(…)', async () => {
+    const shell = `'${process.execPath}' '${await cliFile()}' status --config <(printf '%s' "$0")`
+    const settings = JSON.stringify({ data: newFolder(), drain: 601 })
+    const { stderr } = spawnSync('bash', ['-c', shell, settings], { encoding: 'utf8' })
+    expect(stderr).toMatch(/drain in \/dev\/fd\/\d+: has to be 0 to 600 seconds/)
+  })
+
+  test.each([
+    [['serve', '--config', 'a.json', '--config', 'b.json'], '--config'],
+    [['status', '--data', 'a', '--data=b'], '--data'],
+    [['serve', '--hosts', 'a.lan', '--hosts', 'b.lan'], '--hosts'],
+    [['serve', '--open', '--open', 'false'], '--open'],
+  ])('a setting that comes twice is refused: the first would be lost: %j', async (args, flag) => {
+    expect(await runCli(args, {}, newFolder())).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${flag} is there twice, and only the last one would count. Give it once.\n`,
+    })
   })
 
   test('each mistake in the file is named, with the file and what to write', () => {
@@ -923,6 +953,28 @@ describe('status and raise-floor', () => {
       stderr: expect.stringContaining('whole number'),
     })
   })
+})
+
+test.each([
+  ['raise-floor', 'Shpo', 'orders', '500'],
+  ['raise-floor', 'Shpo', '--all', '--by', '500'],
+  ['follow', 'Shpo', '--name', 'k3m9x2dq7rwt5hza', '--above', '500'],
+])('%s %s: what the settings do not list, nobody raises in its place', async (...args) => {
+  const folder = newFolder()
+  const config = join(folder, 'hilo.json')
+  const data = join(folder, 'data')
+  writeFileSync(config, JSON.stringify({ data, databases: ['Shop', 'Depot'] }))
+  await (await openLedger({ dataDir: data, create: true })).close()
+  const run = () => runCli([...args, '--yes', '--config', config])
+  expect(await run()).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'Shpo is not among the databases of the settings, so no client can ask for it. Did you ' +
+      'mean Shop? There are: Shop, Depot. Correct the name, or list it. Nothing was changed.\n',
+  })
+  writeFileSync(config, JSON.stringify({ data, databases: ['shpo'] }))
+  expect((await run()).stderr).not.toContain('not among')
 })
 
 describe('follow', () => {

@@ -23,6 +23,7 @@ export const environmentWith = (added: NodeJS.ProcessEnv): NodeJS.ProcessEnv => 
 /** What the program listens to until its process ends. */
 const LISTENED: [EventEmitter, string][] = [
   [process, 'SIGTERM'],
+  [process, 'SIGHUP'],
   [process, 'SIGINT'],
   [process.stdout, 'error'],
   [process.stderr, 'error'],

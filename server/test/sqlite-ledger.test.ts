@@ -31,6 +31,7 @@ import { editing, expectClosed } from './ledger-bench.js'
 import { describeLedger } from './ledger-contract.js'
 import { describeUpgrades } from './ledger-upgrades.js'
 import { cliFile, type ServerProcess, spawnCli, startProcess } from './processes.js'
+import { watchSqlite } from './watched-statements.js'
 
 describeLedger('SQLite ledger', async () => {
   const dataDir = newFolder()
@@ -72,6 +73,22 @@ test('names that are refused, and free numbers, are looked up and not counted', 
   ])
   expect(await ledger.countFree()).toBe(7)
   expect(await ledger.status()).toMatchObject([{ collection: 'orders', free: 7 }])
+})
+
+test('a name that somebody drops just after it was added is added again', async () => {
+  const dataDir = newFolder()
+  const ledger = await openLedger({ create: true, dataDir })
+  onTestFinished(() => ledger.close())
+  let drops = 0
+  let isAdded = false
+  watchSqlite(dataDir, (text) => {
+    isAdded ||= text.includes('SET dropped_at = NULL')
+    if (!isAdded || !text.startsWith('BEGIN')) return
+    isAdded = false
+    if (++drops < 3) runIn(dataDir, 'UPDATE hilo_collections SET dropped_at = 1')
+  })
+  expect(await ledger.claim([wish])).toMatchObject([{ grant: { low: 1 } }])
+  expect(drops).toBe(3)
 })
 
 test('a missing folder is made; tables of others in the file are left alone', async () => {

@@ -9,6 +9,7 @@ import { idsOf, lastValue, valueAbove } from '../addons/bound/orm/blocks.js'
 import {
   forgetStock,
   highWaterOf,
+  lockCollection,
   reachOf,
   rememberBinding,
   rememberedBindings,
@@ -158,6 +159,8 @@ export async function adopt(
         for (const column of ids) problems.push(...(await unreadableProblems(query, column)))
         if (problems.length > 0) throw new CounterUnusable(problems.join('\n'))
         ids.push(...counter.ids)
+        // Before the counter, as a claim does: else each would wait for the other.
+        if (isApplied && ledger !== undefined) await lockCollection(query, ledger, bound)
         if (isApplied && isSequence(counter.location)) await lockSequence(query, counter.location)
         const found = { ...bound, counter, description: descriptionOf(counter) }
         return raised(query, ledger, found, { ids, isApplied })

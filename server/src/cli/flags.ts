@@ -29,10 +29,12 @@ export const ledgerCommand = (name: string, description: string): Command =>
     .addOption(flagOf('data'))
     .addOption(flagOf('databaseUrl'))
     .addOption(
-      new Option(
-        '--config <file>',
-        'JSON file with these settings and: databases, cors, tokens, limits, …',
-      ).env('HILO_CONFIG'),
+      once(
+        new Option(
+          '--config <file>',
+          'JSON file with these settings and: databases, cors, tokens, limits, …',
+        ).env('HILO_CONFIG'),
+      ),
     )
 
 /** A command that works on a ledger behind an address, too. */
@@ -58,8 +60,18 @@ export function flagOf(name: SettingName): Option {
     `--${flag} ${bare === undefined ? `<${value}>` : `[${value}]`}`,
     `${says} (default: ${otherwise})`,
   )
-  return (bare === undefined ? option : option.preset(bare)).env(variableOf(name))
+  return once((bare === undefined ? option : option.preset(bare)).env(variableOf(name)))
 }
+
+/** Somebody may think that both count, as other programs join their files of settings. */
+const once = (option: Option): Option =>
+  option.argParser((value: string, before: string | undefined) => {
+    if (before !== undefined)
+      throw new Error(
+        `${option.long} is there twice, and only the last one would count. Give it once.`,
+      )
+    return value
+  })
 
 /** A flag that is given by hand, once: no setting of the file or the environment. */
 export const firstOption = (): Option =>

@@ -6,7 +6,7 @@ import { limits as handlerLimits } from '../http/handler-options.js'
 import { time, visible } from '../http/messages.js'
 import type { OperatedLedger } from '../http/operated.js'
 import type { CollectionCounts, Ledger } from '../ledger/ledger.js'
-import { parted } from '../ledger/option-checks.js'
+import { hint, parted } from '../ledger/option-checks.js'
 import { openLedger } from '../open-ledger.js'
 import type { ServeOptions } from '../serve.js'
 import type { Settings } from '../settings.js'
@@ -47,11 +47,13 @@ async function answer(
 
 /**
  * Opens the ledger, takes a step, closes it.
- * @param isBound opens the counters of bound collections, too, which may be unusable
+ * @param raised a database whose numbers go up: its counters are opened, too, which may be unusable
  */
-const report = (command: Command, step: CommandStep, isBound: boolean): Promise<void> =>
-  withSettings(command, async ({ collections, ...settings }) => {
-    const ledger = await openExisting(isBound ? { ...settings, collections } : settings)
+const report = (command: Command, step: CommandStep, raised: string | undefined): Promise<void> =>
+  withSettings(command, async (settings) => {
+    const { collections, ...others } = settings
+    if (raised !== undefined) refuseUnlisted(raised, settings)
+    const ledger = await openExisting(raised === undefined ? others : settings)
     try {
       await answer(command, ledger, await step(ledger, settings))
     } finally {
@@ -59,15 +61,34 @@ const report = (command: Command, step: CommandStep, isBound: boolean): Promise<
     }
   })
 
-/** The same, also for a database of a ledger behind an address. */
+/**
+ * Whoever mistypes the name would take the right one for raised.
+ * @throws Error
+ */
+function refuseUnlisted(database: string, { databases, collections = {} }: Settings): void {
+  const bound = Object.keys(collections)
+  const listed = databases ?? (bound.length > 0 ? bound : 'any')
+  if (listed === 'any' || listed.some((name) => name.toLowerCase() === database.toLowerCase()))
+    return
+  throw new Error(
+    `${database} is not among the databases of the settings, so no client can ask for it. ` +
+      `${hint([database], listed)}There are: ${listed.join(', ')}. Correct the name, or list it. ` +
+      'Nothing was changed.',
+  )
+}
+
+/**
+ * The same, also for a database of a ledger behind an address.
+ * @param raises its numbers go up
+ */
 export async function operate(
   command: Command,
   database: string | undefined,
   step: CommandStep,
-  isBound = false,
+  raises = false,
 ): Promise<void> {
   const url = urlOf(command)
-  if (url === undefined) return report(command, step, isBound)
+  if (url === undefined) return report(command, step, raises ? database : undefined)
   if (database === undefined)
     throw new Error('--url needs the name of a database, as in: status Shop --url …')
   const ledger = remoteLedger(url, database)

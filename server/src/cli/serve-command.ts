@@ -9,7 +9,7 @@ import { cautionsOf, startLine } from './start-line.js'
 export function serveCommand(): Command {
   const command = ledgerCommand(
     'serve',
-    'Answer claims until SIGTERM or SIGINT; then finish what is under way.',
+    'Answer claims until SIGTERM, SIGHUP or SIGINT; then finish what is under way.',
   )
   const there = command.options.map((option) => option.attributeName())
   for (const [name, { value }] of DESCRIBED)
@@ -30,12 +30,15 @@ export function serveCommand(): Command {
     })
 }
 
+/** SIGHUP says that its terminal was closed. */
+const ENDS = ['SIGTERM', 'SIGHUP'] as const
+
 async function run(settings: Settings, config: string | undefined): Promise<void> {
   const { drain = DEFAULT_DRAIN_SECONDS, ...options } = settings
   // The first process of a container ends by no signal that it does not handle. A start may be cut
   // off anywhere, like a crash.
   const cutOff = () => process.exit(0)
-  process.on('SIGTERM', cutOff)
+  for (const signal of ENDS) process.on(signal, cutOff)
   // Only a server loads these files: other commands start in half the time.
   const [{ createLog }, { serve }] = await Promise.all([
     import('../node/pino-log.js'),
@@ -44,11 +47,11 @@ async function run(settings: Settings, config: string | undefined): Promise<void
   const log = createLog()
   const isNew = options.create === true && (await versionAt(options)) === undefined
   const server = await serve({ ...options, log })
-  process.off('SIGTERM', cutOff)
-  process.on('SIGTERM', () => {
-    log.info({ drain }, 'The server is about to stop: /healthz answers 503.')
-    server.close({ drain }).catch(fail)
-  })
+  for (const signal of ENDS)
+    process.off(signal, cutOff).on(signal, () => {
+      log.info({ drain }, 'The server is about to stop: /healthz answers 503.')
+      server.close({ drain }).catch(fail)
+    })
   // Somebody waits at the terminal.
   process.on('SIGINT', () => server.close().catch(fail))
   const line = startLine(settings, server.url)

@@ -32,8 +32,11 @@ type MissingName = { text: string } & (
 )
 export type Missing = readonly MissingName[]
 
-/** Those that are not there, unless they were tried before: then there was no room for them. */
-export function missingFrom(rows: Rows, select: Selection, before: Missing): Missing {
+/**
+ * Those that are not there.
+ * @param full there was no room for these
+ */
+export function missingFrom(rows: Rows, select: Selection, full: Missing): Missing {
   const { collections = [], identities = [], quota } = select
   if (!quota) return []
   return [
@@ -45,7 +48,7 @@ export function missingFrom(rows: Rows, select: Selection, before: Missing): Mis
     }),
   ].filter(
     ({ names, text }) =>
-      !rows[names].has(text) && !before.some((each) => each.names === names && each.text === text),
+      !rows[names].has(text) && !full.some((each) => each.names === names && each.text === text),
   )
 }
 
@@ -73,25 +76,30 @@ export function changedOf(missing: Missing, changes: RowChanges): Missing {
   return missing.filter(({ names, text }) => changed[names].has(text))
 }
 
+/** Resolves with those for which there was no room. */
 export async function addMissing(
   connection: SqlConnection,
   missing: Missing,
   quota: Quota,
-): Promise<void> {
+): Promise<Missing> {
   const collections = missing.flatMap(({ names, row }) => (names === 'collections' ? row : []))
   const identities = missing.flatMap(({ names, row }) => (names === 'identities' ? row : []))
-  await add(connection, COLLECTIONS, 'collections', collections, quota)
-  await add(connection, IDENTITIES, 'identities', identities, quota)
+  const allowed: readonly object[] = [
+    ...(await add(connection, COLLECTIONS, 'collections', collections, quota)),
+    ...(await add(connection, IDENTITIES, 'identities', identities, quota)),
+  ]
+  return missing.filter(({ row }) => !allowed.includes(row))
 }
 
+/** Resolves with those for which there was room. */
 async function add<Row extends { database: string }>(
   { dialect, transaction }: SqlConnection,
   table: Table<Row>,
   names: Names,
   rows: readonly Row[],
   quota: Quota,
-): Promise<void> {
-  if (rows.length === 0) return
+): Promise<Row[]> {
+  if (rows.length === 0) return []
   const databases = [...new Set(rows.map(({ database }) => database))]
   const allowed = await transaction({
     reads: namesIn(dialect, names, databases),
@@ -105,7 +113,7 @@ async function add<Row extends { database: string }>(
       return { answer: withinQuota(rows, usage, quota), writes: [] }
     },
   })
-  if (allowed.length === 0) return
+  if (allowed.length === 0) return []
   const given = dialect.given(allowed.map((row) => encoded(table, row)))
   await transaction({
     reads: [statement(reviving(dialect, table), ...given)],
@@ -115,6 +123,7 @@ async function add<Row extends { database: string }>(
       writes: counting(dialect, { [names]: added as { database: string }[] }, 1),
     }),
   })
+  return allowed
 }
 
 /**

@@ -212,6 +212,9 @@ const CLOSED =
 
 type ChangeOutcome<T> = StepResult<T> | { select: Selection } | { missing: Missing }
 
+/** A name that was dropped so often, each time just after it was added, counts as refused. */
+const MAX_ROUNDS = 100
+
 /**
  * Loads rows, runs a step on them and saves its changes, in one transaction. A step that changes a
  * missing row runs again once that was added.
@@ -221,11 +224,12 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
   return async <T>(transaction: Transaction<T>): Promise<T> => {
     const { select, ask, step } = transaction
     let wanted: Selection = select
-    for (let added: Missing = []; ; ) {
+    let full: Missing = []
+    for (let rounds = 1; ; rounds++) {
       const loading = load.selected(wanted)
       const loaded = (found: readonly unknown[][]) => {
         const rows = loading.rows(found)
-        return { rows, missing: missingFrom(rows, wanted, added) }
+        return { rows, missing: missingFrom(rows, wanted, full) }
       }
       let granted: readonly NewGrant[] = []
       const work: Work<ChangeOutcome<T>> = {
@@ -254,8 +258,9 @@ function changer(connection: SqlConnection, load: Loader): RowStore['change'] {
       if ('answer' in result) return result.answer
       if ('select' in result) wanted = { ...wanted, ...result.select }
       else {
-        await addMissing(connection, result.missing, wanted.quota!)
-        added = [...added, ...result.missing]
+        // What was added may be gone again: somebody dropped it.
+        const refused = await addMissing(connection, result.missing, wanted.quota!)
+        full = [...full, ...(rounds < MAX_ROUNDS ? refused : result.missing)]
       }
     }
   }

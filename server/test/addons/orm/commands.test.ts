@@ -303,6 +303,35 @@ describe('adopt', () => {
     expect(taken).toEqual([11, 96])
   })
 
+  test.each<[CounterOptions, string, string]>([
+    [EFCORE, SEQUENCE(10), "SELECT nextval('order_seq')"],
+    [
+      { strategy: 'hibernate-hilo-table', table: 'hi', column: 'next_hi', ...MAX_LO },
+      'CREATE TABLE hi (next_hi int); INSERT INTO hi VALUES (10)',
+      'UPDATE hi SET next_hi = next_hi + 1',
+    ],
+  ])('waits for a claim under way, and is not in its way: %j', async (settings, schema, takes) => {
+    const { databaseUrl, adopt, take, sql } = await start(settings, schema, 5)
+    await take()
+    const claim = new pg.Client(databaseUrl)
+    await claim.connect()
+    cleanups.push(() => claim.end())
+    await claim.query("BEGIN; SET LOCAL deadlock_timeout = '10ms'")
+    await claim.query('SELECT 1 FROM hilo_collections FOR UPDATE')
+    const adopting = adopt(true)
+    await expect
+      .poll(() =>
+        sql(
+          `SELECT count(*)::int AS waiting FROM pg_stat_activity
+           WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        ),
+      )
+      .toEqual([{ waiting: 1 }])
+    await claim.query(takes)
+    await claim.query('COMMIT')
+    expect(await adopting).toContain('-- Done')
+  })
+
   test.each([
     ['orders', 'name the table and its id column'],
     ['nothing.id', 'There is no table nothing in this database'],

@@ -27,6 +27,18 @@ export async function highWaterOf(
   return row?.highWater ?? 0
 }
 
+/** Claims of the collection wait until the transaction ends. They lock their counter after it. */
+export async function lockCollection(
+  query: Query,
+  ledger: string,
+  { database, collection }: CollectionKey,
+): Promise<void> {
+  await query(
+    `SELECT 1 FROM ${ledger}.hilo_collections WHERE database = $1 AND collection = $2 FOR UPDATE`,
+    [database.toLowerCase(), collection.toLowerCase()],
+  )
+}
+
 /**
  * Nothing up to `id` is granted any more: rows with such ids may have come from another counter.
  * Such numbers in stock are a gap.
