@@ -95,6 +95,9 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
     return wish
   }
 
+  /** Nodes, or records that somebody exchanged, give one collection ids of two forms. */
+  const hasTwoForms = () => profile.nodes.length > 1 || simulation.hits.has('record exchanged')
+
   async function call(
     what: string,
     count: number,
@@ -123,7 +126,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
           // Only its own timeout ends a call for it, or a call that needs the server itself.
           (code === 'no-hilo-server' && (error.cause !== undefined || count === 0)) ||
           idForms.isRefused(error) ||
-          (what === 'nextNumber' && code === 'invalid-argument' && profile.nodes.length > 1) ||
+          (what === 'nextNumber' && code === 'invalid-argument' && hasTwoForms()) ||
           (code === 'invalid-response' &&
             (profile.hasRestore ||
               profile.hasClones ||

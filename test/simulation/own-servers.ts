@@ -229,9 +229,13 @@ export class OwnServer {
 
   /** The series that were given, and to which devices. */
   async givenSeries(database: string): Promise<GivenSeries[]> {
-    const ledger = await this.storage.open()
-    const all = await ledger.series(database)
-    await ledger.close()
+    const list = async () => {
+      const ledger = await this.storage.open()
+      const series = await ledger.series(database)
+      await ledger.close()
+      return series
+    }
+    const all = await (this.#ledgers.length > 0 ? this.#command(list) : list())
     return all.map(({ letter, device, handOvers }) => ({
       ...{ letter, device },
       takers: handOvers.map(({ to, isTaken }) => (isTaken ? to : null)),

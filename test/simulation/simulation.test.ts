@@ -97,7 +97,7 @@ describe('simulation', () => {
   })
 
   it('an operator repeats a command that died at its commit', async () => {
-    const outcomes = await tell([2000806, 2001503])
+    const outcomes = await tell([2000806, 2001503, 2301170])
     for (const outcome of outcomes) {
       expect(outcome.hits.get('server killed at a commit')).toBeGreaterThan(0)
       if (outcome.violations.length > 0) expect.fail(story(outcome))
