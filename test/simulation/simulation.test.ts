@@ -96,6 +96,12 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it('a device that hears two ledgers for one database goes on in its other one', async () => {
+    const [outcome] = await tell([2310775])
+    expect(outcome!.hits.get('a ledger begun anew')).toBeGreaterThan(0)
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
   it('an operator repeats a command that died at its commit', async () => {
     const outcomes = await tell([2000806, 2001503, 2301170])
     for (const outcome of outcomes) {

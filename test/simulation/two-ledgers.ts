@@ -8,6 +8,7 @@ import type { Device, Page } from './device.js'
 import type { Reply, Request } from './network.js'
 import { OTHER_OPTIONS } from './other-options.js'
 import type { Simulation } from './simulation.js'
+import { ofTenant, type Tenant, tenantIn } from './tenants.js'
 
 /** The collection that has series. */
 const RECEIPTS = 'receipts'
@@ -28,7 +29,7 @@ const REFUSED = 409
 const TELLING = [200, 201, REFUSED]
 
 export class TwoLedgers {
-  /** By device and collection: ledgers of which an answer came. */
+  /** By device, database and collection: ledgers of which an answer came. */
   readonly #heard = new Map<string, Set<string>>()
   readonly #stopped = new Set<string>()
   /** By device and letter: the ledger that gave it the series last. */
@@ -62,27 +63,29 @@ export class TwoLedgers {
     if (request.url.pathname.endsWith('/hilo/series') && status !== REFUSED)
       this.#givers.set(`${device.name} ${JSON.parse(body).series}`, ledger)
     const page = device.allPages.find(({ name }) => `${request.sender}.`.startsWith(`${name}.`))
+    const tenant = tenantIn(request.url.pathname.split('/')[2]!)
     for (const collection of collectionsIn(request)) {
-      const key = `${device.name} ${collection}`
+      const key = `${device.name} ${ofTenant(collection, tenant)}`
       const heard = this.#heard.get(key) ?? new Set()
       this.#heard.set(key, heard.add(ledger))
-      if (heard.size > 1 && page) this.#requireStop(device, page, collection)
+      if (heard.size > 1 && page) this.#requireStop(device, page, collection, tenant)
     }
   }
 
   /** If the page lives on, and its storage works, what it has heard is stored and told. */
-  #requireStop(device: Device, page: Page, collection: string): void {
+  #requireStop(device: Device, page: Page, collection: string, tenant: Tenant): void {
     const { scheduler, driver, profile } = this.#simulation
     const mayFail = ['storage', 'workers', 'crashes', 'powerCuts', 'eviction'] as const
     if (mayFail.some((kind) => profile.faults.has(kind)) || device.isLossy) return
     if (!device.traits.hasBroadcasts || !device.traits.hasIndexedDb) return
     // Another spelling has a state of its own, which hears for itself.
-    const isSpelled = () => this.#heard.has(`${device.name} ${collection.toUpperCase()}`)
+    const spelled = ofTenant(collection.toUpperCase(), tenant)
+    const isSpelled = () => this.#heard.has(`${device.name} ${spelled}`)
     scheduler.post(driver, HEARD_MS, `${device.name} must know of two ledgers`, () => {
       if (!page.isAlive || device.isLossy || isSpelled()) return
       if (collection === RECEIPTS) return this.#simulation.receipts?.mustStop(device)
       this.#simulation.hit('a device heard two ledgers')
-      this.#stopped.add(`${device.name} ${collection}`)
+      this.#stopped.add(`${device.name} ${ofTenant(collection, tenant)}`)
     })
   }
 }
