@@ -6,6 +6,7 @@ import { CounterUnusable, type Ledger, openLedger } from '../../../src/index.js'
 import { grantOf, newId, span } from '../../ledger-bench.js'
 import { newDatabase } from '../../postgres.js'
 import { runSql } from '../../postgres-cluster.js'
+import { oneWaitsForALock } from './lock-waiters.js'
 
 const KEY = { database: 'Shop', collection: 'orders' }
 const WISH = { ...KEY, count: 10, lastMax: 0, serverTag: 'A', at: 0 }
@@ -152,14 +153,7 @@ test('an increment that changes while a claim waits: nothing is granted', async 
   try {
     await operator.query('BEGIN; ALTER SEQUENCE seq INCREMENT 1')
     const refused = expect(claim()).rejects.toThrow('sequence public.seq was altered while')
-    await expect
-      .poll(() =>
-        sql(
-          `SELECT count(*)::int AS waiting FROM pg_stat_activity
-           WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        ),
-      )
-      .toEqual([{ waiting: 1 }])
+    await oneWaitsForALock(sql)
     await operator.query('COMMIT')
     await refused
     await expect(claim()).rejects.toThrow('Sequence public.seq moves by 1')

@@ -12,6 +12,7 @@ import { newDatabase } from '../../postgres.js'
 import { runSql } from '../../postgres-cluster.js'
 import { startRaven } from '../../raven-cluster.js'
 import { runCli } from '../../run-cli.js'
+import { oneWaitsForALock } from './lock-waiters.js'
 
 const EFCORE: CounterOptions = {
   strategy: 'efcore',
@@ -319,14 +320,7 @@ describe('adopt', () => {
     await claim.query("BEGIN; SET LOCAL deadlock_timeout = '10ms'")
     await claim.query('SELECT 1 FROM hilo_collections FOR UPDATE')
     const adopting = adopt(true)
-    await expect
-      .poll(() =>
-        sql(
-          `SELECT count(*)::int AS waiting FROM pg_stat_activity
-           WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        ),
-      )
-      .toEqual([{ waiting: 1 }])
+    await oneWaitsForALock(sql)
     await claim.query(takes)
     await claim.query('COMMIT')
     expect(await adopting).toContain('-- Done')
