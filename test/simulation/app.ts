@@ -79,7 +79,7 @@ export function callApp(simulation: Simulation, page: Page, which?: Action): voi
       if (prefix === spelled) {
         const node = said ?? idForms.nodeOf(page, tag, Number(number))
         const series = `${ofTenant(tag, page.tenant)}-${node}`
-        checker.issued(series, device.name, Number(number), page.isInMemory, spelled !== tag)
+        checker.issued(series, device.name, Number(number), page.isInMemory, page.stateOf(spelled))
         nodes.add(node)
       } else checker.complain(`${name} got an id of another form: ${id}`)
     }

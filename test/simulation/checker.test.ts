@@ -4,6 +4,7 @@
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Checker, type Late } from './checker.js'
+import { Numbers } from './numbers.js'
 
 const SERIES = 'orders-A'
 let checker: Checker
@@ -280,12 +281,27 @@ describe('where two ledgers answer', () => {
     expect(checker.violations).toEqual(['orders-A 6 was issued by a, which had heard two ledgers'])
   })
 
-  test('of a device that has stopped, another spelling goes on, which hears for itself', () => {
-    checker.twoLedgers = { areThere: true, isStopped: () => true }
+  test('of a device that has stopped, another state goes on, which hears for itself', () => {
+    checker.twoLedgers = { areThere: true, isStopped: (_, state) => state === 'orders/' }
     granted('a', 1, 32, 'first')
-    checker.issued(SERIES, 'a', 5, () => false, true)
+    for (const [i, state] of ['ORDERS/', 'orders:', 'orders@north/'].entries())
+      checker.issued(SERIES, 'a', i + 1, () => false, state)
     expect(checker.violations).toEqual([])
-    checker.issued(SERIES, 'a', 6, () => false, false)
+    checker.issued(SERIES, 'a', 6, () => false)
     expect(checker.violations).toEqual(['orders-A 6 was issued by a, which had heard two ledgers'])
+  })
+
+  test('excuses one device for each ledger that granted the number', () => {
+    const numbers = new Numbers()
+    const [a, b, c] = [1, 2, 4]
+    numbers.grant(5, a, 'first')
+    numbers.issue(5, a)
+    expect(numbers.isOnceByLedger(5, a)).toBe(false)
+    expect(numbers.isOnceByLedger(5, b)).toBe(false)
+    numbers.grant(5, b, 'second')
+    expect(numbers.isOnceByLedger(5, b)).toBe(true)
+    numbers.issue(5, b)
+    expect(numbers.isOnceByLedger(5, b)).toBe(false)
+    expect(numbers.isOnceByLedger(5, c)).toBe(false)
   })
 })

@@ -150,21 +150,20 @@ export class Checker {
 
   /**
    * @param isInMemory does the page that issued it wait for its storage to open?
-   * @param isSpelledAnew did the app ask for it under another spelling of the collection? That one
-   * has a state of its own on the device, which hears of two ledgers for itself
+   * @param state the name of the device's state that had it (tenants.ts)
    */
   issued(
     series: Series,
     device: string,
     n: number,
     isInMemory = () => false,
-    isSpelledAnew = false,
+    state = `${series.slice(0, series.lastIndexOf('-'))}/`,
   ): void {
     this.issuedCount++
     const numbers = this.#numbers(series)
     const bit = this.#bit(device)
     numbers.reach(n)
-    if (!isSpelledAnew && this.twoLedgers.isStopped(device, series)) {
+    if (this.twoLedgers.isStopped(device, state)) {
       if (isInMemory()) this.tolerate('issued from memory by a device that has stopped')
       else this.complain(`${series} ${n} was issued by ${device}, which had heard two ledgers`)
     }
@@ -182,7 +181,8 @@ export class Checker {
         this.tolerate('issued twice after a give-back at another node')
       else if (numbers.isOneStranger(n, bit))
         this.tolerate('issued twice after a restored server granted them again')
-      else if (this.twoLedgers.areThere) this.tolerate('issued by devices of two ledgers')
+      else if (this.twoLedgers.areThere && numbers.isOnceByLedger(n, bit))
+        this.tolerate('issued by devices of two ledgers')
       else
         this.complain(`${series} ${n} was issued by ${device}, but ${this.#describe(numbers, n)}`)
     }

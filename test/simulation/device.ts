@@ -3,6 +3,7 @@ import { expose } from 'comlink'
 import type { Batch } from '../../src/client/batch.js'
 import { Hilo, type HiloRealm } from '../../src/client/hilo.js'
 import * as onlineCalls from '../../src/client/online-calls.js'
+import { DEFAULT_SEPARATOR } from '../../src/core/names.js'
 import type { Range } from '../../src/core/range.js'
 import type { HiloOptions } from '../../src/device/hilo-options.js'
 import type { DeviceState } from '../../src/device/state.js'
@@ -24,7 +25,7 @@ import {
 } from './realm.js'
 import { Actor, Queue, type Scheduler } from './scheduler.js'
 import { BroadcastHost, LockHost } from './tabs.js'
-import type { Tenant } from './tenants.js'
+import { stateNamed, type Tenant } from './tenants.js'
 
 /** What an engine loses when a page goes: never both copies of an exit note. */
 type Engine = 'chromium' | 'firefox' | 'webkit'
@@ -254,6 +255,7 @@ export class Page {
   #keep = () => {}
   readonly #queue = new Queue()
   readonly #options: () => HiloOptions
+  #separator = DEFAULT_SEPARATOR
 
   constructor(
     device: Device,
@@ -289,7 +291,9 @@ export class Page {
     // Where there is no document, open instances are counted by the global object, which all actors
     // share.
     Reflect.deleteProperty(globalThis, Symbol.for('offline-hilo'))
-    this.hilo = new Hilo(this.#options(), {
+    const options = this.#options()
+    this.#separator = options.identityPartsSeparator ?? DEFAULT_SEPARATOR
+    this.hilo = new Hilo(options, {
       spawn: this.kind === 'page' ? () => this.#spawn() : undefined,
       ownerHere: async () => {
         if (this.canLoadOwner) return ownerHere()
@@ -302,6 +306,11 @@ export class Page {
   /** Does a lease or an offer with this id belong to an instance of this page? */
   isNamed(id: string): boolean {
     return this.ids.some((own) => id.startsWith(own))
+  }
+
+  /** The name of the device's state that has its numbers of a collection. */
+  stateOf(spelled: string): string {
+    return stateNamed(spelled, this.tenant, this.#separator)
   }
 
   /** Has its storage not opened yet? */

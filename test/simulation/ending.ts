@@ -116,7 +116,9 @@ function account(simulation: Simulation): void {
     for (const device of devices) device.mayLose("a counter of the app's own")
   if (simulation.twoLedgers.areThere)
     for (const tag of profile.collections)
-      for (const node of profile.nodes) checker.excuseAll(`${tag}-${node}`, 'two ledgers answered')
+      for (const tenant of profile.tenants)
+        for (const node of profile.nodes)
+          checker.excuseAll(`${ofTenant(tag, tenant)}-${node}`, 'two ledgers answered')
   const lossy = devices.filter(({ isLossy }) => isLossy).map(({ name }) => name)
   const { count, unexplained } = checker.gaps(isStored, lossy)
   simulation.gaps = count
@@ -184,15 +186,16 @@ async function useAllUp(
 /** A page has issued these ids. */
 export function record(
   { scheduler, checker }: Simulation,
-  { actor, tenant, device, isInMemory }: Page,
+  page: Page,
   tag: string,
   ids: readonly string[],
 ): void {
+  const { actor, tenant, device, isInMemory } = page
   scheduler.note(actor, `issues ${ids[0]} … ${ids.at(-1)}`)
   for (const id of ids) {
     const [, , number, node = ''] = ID.exec(id) ?? []
     const series = `${ofTenant(tag, tenant)}-${node}`
-    checker.issued(series, device.name, Number(number), isInMemory)
+    checker.issued(series, device.name, Number(number), isInMemory, page.stateOf(tag))
   }
 }
 

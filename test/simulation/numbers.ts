@@ -124,6 +124,13 @@ export class Numbers {
     return isIn(this.#grantees.get(ledger)?.[n] ?? 0, devices)
   }
 
+  /** Can each that has issued it, and this one, have it from a ledger of its own? */
+  isOnceByLedger(n: number, bit: number): boolean {
+    const issuers = this.allocators[n]! | bit
+    const ledgers = [...this.#grantees.values()].filter((devices) => isIn(devices[n]!, issuers))
+    return ledgers.length >= ones(issuers) + (isIn(this.allocators[n]!, bit) ? 1 : 0)
+  }
+
   grant(n: number, bit: number, ledger: string): void {
     const grantees = this.#grantees.get(ledger) ?? new Uint16Array(this.holders.length)
     this.#grantees.set(ledger, grantees)
@@ -229,6 +236,13 @@ export class Numbers {
     this.#peak = Math.max(this.#peak, floor)
     this.#floor = Math.max(this.#floor, floor)
   }
+}
+
+/** How many devices a mask has. */
+function ones(mask: number): number {
+  let count = 0
+  for (let left = mask; left !== 0; left &= left - 1) count++
+  return count
 }
 
 function grown<T extends Uint8Array | Uint16Array>(from: T, to: T): T {

@@ -18,6 +18,8 @@ export const otherOptions: Word = {
   happens(simulation, device, random) {
     simulation.hit(OTHER_OPTIONS)
     device.app = chosen(random)
+    // Another separator has a state of its own.
+    simulation.checker.holdsApart(device.name)
     if (!simulation.isClean && random.chance(0.2)) killBrowser(simulation, device)
     if (device.pages.length >= 3) return
     const page = simulation.openPage(device)

@@ -12,6 +12,13 @@ export const TENANTS: readonly Tenant[] = ['north', 'south']
 /** How the checker calls a tenant's collection. */
 export const ofTenant = (tag: string, tenant: Tenant): string => (tenant ? `${tag}@${tenant}` : tag)
 
+/**
+ * The name of a device's state: it has one for each collection as its app spells it, of each tenant,
+ * with the separator of the ids.
+ */
+export const stateNamed = (spelled: string, tenant: Tenant, separator: string): string =>
+  `${ofTenant(spelled, tenant)}${separator}`
+
 /** On a server of our own, each has a database. */
 export const databaseOf = (database: string, tenant: Tenant): string =>
   tenant ? `${database}-${tenant}` : database

@@ -4,11 +4,12 @@
  * must stop: it issues nothing of either any more, once all of its pages can know. Devices that
  * have heard only one each cannot know.
  */
+import { DEFAULT_SEPARATOR } from '../../src/core/names.js'
 import type { Device, Page } from './device.js'
 import type { Reply, Request } from './network.js'
 import { OTHER_OPTIONS } from './other-options.js'
 import type { Simulation } from './simulation.js'
-import { ofTenant, type Tenant, tenantIn } from './tenants.js'
+import { stateNamed, type Tenant, tenantIn } from './tenants.js'
 
 /** The collection that has series. */
 const RECEIPTS = 'receipts'
@@ -24,12 +25,17 @@ const ANOTHER = [
   'a proxy leads to another database',
 ]
 
+interface Asked {
+  tag: string
+  separator: string
+}
+
 /** Answers that say of which ledger they are. */
 const REFUSED = 409
 const TELLING = [200, 201, REFUSED]
 
 export class TwoLedgers {
-  /** By device, database and collection: ledgers of which an answer came. */
+  /** By device and state: ledgers of which an answer came. */
   readonly #heard = new Map<string, Set<string>>()
   readonly #stopped = new Set<string>()
   /** By device and letter: the ledger that gave it the series last. */
@@ -45,11 +51,9 @@ export class TwoLedgers {
     return ANOTHER.some((what) => this.#simulation.hits.has(what))
   }
 
-  /** Must this device have stopped to issue numbers of this series? */
-  isStopped(device: string, series: string): boolean {
-    // Another separator or database has a state of its own, which hears for itself.
-    if (this.#simulation.hits.has(OTHER_OPTIONS)) return false
-    return this.#stopped.has(`${device} ${series.slice(0, series.lastIndexOf('-'))}`)
+  /** Must this device have stopped to issue numbers of this state (tenants.ts)? */
+  isStopped(device: string, state: string): boolean {
+    return this.#stopped.has(`${device} ${state}`)
   }
 
   /** Which ledger gave this series to the device. Undefined: it is a copy, and nobody did. */
@@ -64,44 +68,51 @@ export class TwoLedgers {
       this.#givers.set(`${device.name} ${JSON.parse(body).series}`, ledger)
     const page = device.allPages.find(({ name }) => `${request.sender}.`.startsWith(`${name}.`))
     const tenant = tenantIn(request.url.pathname.split('/')[2]!)
-    for (const collection of collectionsIn(request)) {
-      const key = `${device.name} ${ofTenant(collection, tenant)}`
+    for (const { tag, separator } of this.#askedFor(request)) {
+      const key = `${device.name} ${stateNamed(tag, tenant, separator)}`
       const heard = this.#heard.get(key) ?? new Set()
       this.#heard.set(key, heard.add(ledger))
-      if (heard.size > 1 && page) this.#requireStop(device, page, collection, tenant)
+      if (heard.size > 1 && page) this.#requireStop(device, page, tag, tenant, separator)
     }
   }
 
+  /** The collections that a claim asks for, or a check-in shows tokens of. */
+  #askedFor({ method, url, body }: Request): Asked[] {
+    if (url.pathname.includes('/hilo/series'))
+      return [{ tag: RECEIPTS, separator: DEFAULT_SEPARATOR }]
+    const { collections = [], grants = [] } = JSON.parse(body ?? '{}') as {
+      collections?: { tag: string; identityPartsSeparator: string }[]
+      grants?: { token: string }[]
+    }
+    if (url.pathname.endsWith('/next') && method !== 'GET')
+      return collections.map(({ tag, identityPartsSeparator: separator }) => ({ tag, separator }))
+    // As a RavenDB is asked: the capitals of the tag were drawn for this claim.
+    const { tag, identityPartsSeparator: separator } = Object.fromEntries(url.searchParams)
+    if (url.pathname.endsWith('/next'))
+      return [{ tag: tag!.toLowerCase(), separator: separator ?? DEFAULT_SEPARATOR }]
+    // A token does not say of which separator's state it is.
+    if (!url.pathname.endsWith('/hilo/checkin') || this.#simulation.hits.has(OTHER_OPTIONS))
+      return []
+    return grants.map(({ token }) => ({
+      tag: Buffer.from(token.split('.')[4]!, 'base64url').toString(),
+      separator: DEFAULT_SEPARATOR,
+    }))
+  }
+
   /** If the page lives on, and its storage works, what it has heard is stored and told. */
-  #requireStop(device: Device, page: Page, collection: string, tenant: Tenant): void {
+  #requireStop(device: Device, page: Page, tag: string, tenant: Tenant, separator: string): void {
     const { scheduler, driver, profile } = this.#simulation
     const mayFail = ['storage', 'workers', 'crashes', 'powerCuts', 'eviction'] as const
     if (mayFail.some((kind) => profile.faults.has(kind)) || device.isLossy) return
     if (!device.traits.hasBroadcasts || !device.traits.hasIndexedDb) return
     // Another spelling has a state of its own, which hears for itself.
-    const spelled = ofTenant(collection.toUpperCase(), tenant)
+    const spelled = stateNamed(tag.toUpperCase(), tenant, separator)
     const isSpelled = () => this.#heard.has(`${device.name} ${spelled}`)
     scheduler.post(driver, HEARD_MS, `${device.name} must know of two ledgers`, () => {
       if (!page.isAlive || device.isLossy || isSpelled()) return
-      if (collection === RECEIPTS) return this.#simulation.receipts?.mustStop(device)
+      if (tag === RECEIPTS) return this.#simulation.receipts?.mustStop(device)
       this.#simulation.hit('a device heard two ledgers')
-      this.#stopped.add(`${device.name} ${ofTenant(collection, tenant)}`)
+      this.#stopped.add(`${device.name} ${stateNamed(tag, tenant, separator)}`)
     })
   }
-}
-
-/** The collections that a claim asks for, or a check-in shows tokens of. */
-function collectionsIn({ method, url, body }: Request): string[] {
-  if (url.pathname.includes('/hilo/series')) return [RECEIPTS]
-  const { collections = [], grants = [] } = JSON.parse(body ?? '{}') as {
-    collections?: { tag: string }[]
-    grants?: { token: string }[]
-  }
-  if (url.pathname.endsWith('/next'))
-    return method === 'GET'
-      ? // As a RavenDB is asked: the capitals of the tag were drawn for this claim.
-        [url.searchParams.get('tag')!.toLowerCase()]
-      : collections.map(({ tag }) => tag)
-  if (!url.pathname.endsWith('/hilo/checkin')) return []
-  return grants.map(({ token }) => Buffer.from(token.split('.')[4]!, 'base64url').toString())
 }
