@@ -681,6 +681,16 @@ export const GUARDS: Guard[] = [
     'const heard = before',
   ),
   guard('H34 a ledger that refuses one of several claims is heard', 'client/ledgers'),
+  guard(
+    'H34 a collection that is new here is of the ledger of the others',
+    'client/ledgers',
+    'const known = state',
+  ),
+  guard(
+    'H34 one call starts over with every collection of the database',
+    'client/ledgers',
+    'const stop = state.stopped',
+  ),
   guard('H34 a check-in that another ledger refuses is heard', 'client/ledgers'),
   guard('H34 a ledger without its name does not start', 'server/sqlite-ledger'),
   guard('H34 a device of another ledger is granted nothing', 'server/ledger/rules'),
@@ -1315,7 +1325,7 @@ export const GUARDS: Guard[] = [
   guard(
     'H25 a storage that fails says nothing of the server',
     'client/offline',
-    change('.catch(() => true)', ''),
+    change('.catch(() => undefined)', ''),
   ),
   guard('H25 a release that reaches nobody keeps everything', 'worker/owner'),
   guard('H18 a storage that hung is asked again while a caller waits', 'client/callers'),

@@ -36,11 +36,18 @@ export function hear(
 /**
  * The app says that nobody uses ids of the first ledger any more, or that the second one is gone.
  * So the next ledger that grants is the device's, whichever it is.
+ * @param stops of all collections of the database: none goes on with what another one has left
  */
-export function startOver(state: DeviceState, date: number): DeviceState {
-  if (!state.stopped) return state
-  const { ledgers, ...next } = goOnAfter(state, { ...state.stopped, at: date })
-  const { [state.stopped.tag]: _, ...others } = ledgers!
+export function startOver(
+  state: DeviceState,
+  date: number,
+  stops: readonly Stop[] = [],
+): DeviceState {
+  // guard: H34 one call starts over with every collection of the database
+  const stop = state.stopped ?? stops.find(({ of, tag }) => state.ledgers?.[tag] === of)
+  if (!stop) return state
+  const { ledgers, ...next } = goOnAfter(state, { ...stop, at: date })
+  const { [stop.tag]: _, ...others } = ledgers!
   return { ...next, ...(Object.keys(others).length > 0 && { ledgers: others }) }
 }
 

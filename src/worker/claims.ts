@@ -155,13 +155,16 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
   }
 
   /** The claim to send, durably stored; none when enough is free. */
-  function begin(id: string, want: number, mayPark: boolean): Promise<Begun> {
+  async function begin(id: string, want: number, mayPark: boolean): Promise<Begun> {
+    const ledgers = record.isNew ? await owner.ledgersOf(target.database) : undefined
     return record.updateAndServe<Begun>('claim', (state, { reserve, date }) => {
       if (state.stopped) throw twoLedgers(state.stopped)
       const pages = pagesWithOffers(state, want)
       // guard: H12 pages are asked for their offers before a server is
       if (mayPark && pages.size > 0) return [state, { pages }]
-      const begun = beginClaim(state, id, want, reserve, date, tries.largest)
+      // guard: H34 a collection that is new here is of the ledger of the others
+      const known = ledgers && !state.ledgers ? { ...state, ledgers } : state
+      const begun = beginClaim(known, id, want, reserve, date, tries.largest)
       if (begun.claim?.id === id) record.ownClaim = id
       return [begun.state, begun]
     })

@@ -251,7 +251,9 @@ export function newCollection(
       answer(async () => {
         const now = owner.world.date()
         await untilOpen()
-        await record.update((state) => [startOver(state, now), undefined])
+        const states = await owner.statesOf(target.database)
+        const stops = states.flatMap(({ stopped, followed }) => stopped ?? followed ?? [])
+        await record.update((state) => [startOver(state, now, stops), undefined])
         record.failure = undefined
         record.notify()
         return {}

@@ -1,7 +1,9 @@
 /** The parts of an owner have this in common. */
 import type { Failure } from '../core/errors.js'
+import type { LedgerNames } from '../core/wire.js'
 import type { Background } from '../device/background.js'
 import type { StorageKind } from '../device/contract.js'
+import type { DeviceState } from '../device/state.js'
 import type { Source } from '../source/source.js'
 import type { DeviceStore } from '../store/store.js'
 import type { Tabs } from './tabs.js'
@@ -25,6 +27,10 @@ export interface OwnerContext extends Omit<Background, 'stop'> {
   served?: readonly string[] | undefined
   /** The failure, which also says so if this device never got an id from that address. */
   explained(failure: Failure): Promise<Failure>
+  /** What this device has stored of one database of its server. */
+  statesOf(database: string): Promise<DeviceState[]>
+  /** The ledgers that this device holds numbers of. One whose storage fails knows none. */
+  ledgersOf(database: string): Promise<LedgerNames | undefined>
   /** Undefined where tabs cannot send each other messages. */
   tabs: Tabs | undefined
 }

@@ -23,6 +23,10 @@ import type { OwnerContext } from './context.js'
 import { release } from './release.js'
 import type { World } from './world.js'
 
+interface StoredState extends DeviceState {
+  database: string
+}
+
 export function createOwner(world: World): Owner {
   const collections = new Map<string, OwnedCollection>()
   const databases = new Map<string, { checkIns: CheckIns; requests: ClaimRequests }>()
@@ -34,8 +38,8 @@ export function createOwner(world: World): Owner {
   let isWatched = false
   let storage: StorageKind = 'opening'
 
-  /** Many collections fail at once, and ask one question. */
-  let serving: Promise<boolean> | undefined
+  /** Many collections begin or fail at once, and ask one question. */
+  let reading: Promise<StoredState[]> | undefined
 
   const isCancelled = (call: string) => calls.get(call) || background.signal.aborted
 
@@ -88,6 +92,8 @@ export function createOwner(world: World): Owner {
       answers: config.answers ?? {},
       url: config.url,
       explained,
+      statesOf,
+      ledgersOf,
       // Ranges in memory are this tab's alone: other tabs' news are not about them.
       tabs: world.openTabs?.(config.name, config.page, {
         onChange(collection, view) {
@@ -111,13 +117,9 @@ export function createOwner(world: World): Owner {
       failure.message.startsWith(config.url) &&
       (failure.status === undefined || failure.noAnswer)
     if (config.isAsked || !isSilent || context.served) return failure
-    serving ??= statesAt()
-      .then((all) => all.some(({ nodes }) => nodes))
-      .finally(() => {
-        serving = undefined
-      })
     // guard: H25 a storage that fails says nothing of the server
-    if (await serving.catch(() => true)) return failure
+    const stored = await states().catch(() => undefined)
+    if (stored?.some(({ nodes }) => nodes) ?? true) return failure
     const advice = failure.noAnswer
       ? ''
       : ` ${(await world.whyUnreachable?.(config.url)) ?? CHECK_ADDRESS}`
@@ -126,24 +128,31 @@ export function createOwner(world: World): Owner {
     return { ...failure, code: 'no-hilo-server', noAnswer: true, message }
   }
 
-  /** What this device has stored of its server, or of one database there. */
-  async function statesAt(database?: string): Promise<DeviceState[]> {
+  /** What this device has stored of its server. */
+  function states(): Promise<StoredState[]> {
+    reading ??= readStates().finally(() => {
+      reading = undefined
+    })
+    return reading
+  }
+
+  async function readStates(): Promise<StoredState[]> {
     const { config, context } = opened!
     const store = await context.store
-    const isAsked = ([url, name]: StoreKey) =>
-      url === config.url && (database === undefined || name === database)
-    const keys = (await keysIn(store)).filter(isAsked)
+    const keys = (await keysIn(store)).filter(([url]) => url === config.url)
     const read = await Promise.all(keys.map((key) => store.read(key)))
-    return read.flatMap(({ stored }) => {
+    return read.flatMap(({ stored }, i) => {
       const found = readState(stored)
-      return 'state' in found ? found.state : []
+      return 'state' in found ? { ...found.state, database: keys[i]![1] } : []
     })
   }
 
-  /** The ledgers that this device holds numbers of. One whose storage fails knows none. */
+  const statesOf = async (name: string) =>
+    (await states()).filter(({ database }) => database === name)
+
   async function ledgersOf(database: string): Promise<LedgerNames | undefined> {
-    const states = await statesAt(database).catch(() => [])
-    const known = states.flatMap(({ ledgers }) => (ledgers ? [ledgers] : []))
+    const stored = await statesOf(database).catch(() => [])
+    const known = stored.flatMap(({ ledgers }) => (ledgers ? [ledgers] : []))
     return known.length > 0 ? Object.assign({}, ...known) : undefined
   }
 

@@ -32,6 +32,8 @@ export class CollectionRecord {
   /** The id of the claim that this owner has begun: no copy of the storage repeats it. */
   ownClaim: string | undefined
   isClaiming = false
+  /** Did no ledger ever grant any of its numbers to this device? */
+  isNew = true
   /** Why the last claim failed, as the status shows it. */
   failure: Failure | undefined
   /** The last state that was read, as a status shows it. */
@@ -110,6 +112,7 @@ export class CollectionRecord {
       })
       const { state, result } = done
       owner.served ??= state.nodes
+      this.isNew = !(state.nodes || state.former)
       if (state.isPlain) source.wasPlain?.(target.database)
       if (state.answered !== before.answered) {
         // Only an owner whose own check-in was answered stores that.

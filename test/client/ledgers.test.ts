@@ -79,6 +79,29 @@ test('stops all collections of the database', async () => {
   expect(await codeOf(hilo.nextId('lines'))).toBe('other-ledger')
 })
 
+test('stops also a collection of the database that is new on the device', async () => {
+  const { hilo } = await opened()
+  answerAsOther()
+  expect(await codeOf(hilo.nextId('lines'))).toBe('other-ledger')
+  expect(hilo.status('lines').stopped).toMatchObject(await names())
+  await eventually(() => expect(hilo.status('orders').stopped).toBeDefined())
+  expect(await other.status()).toEqual([])
+})
+
+test('starting over leaves nothing of the first one in another collection', async () => {
+  const { hilo } = await opened()
+  await hilo.nextId('tickets')
+  await hilo.close()
+  const next = shop.open(OPTIONS).hilo
+  answerAsOther()
+  expect(await askServer(next)).toBe('other-ledger')
+  await next.startOver()
+  expect(await next.nextId('orders')).toMatch(/^orders\//)
+  expect(await next.nextId('lines')).toMatch(/^lines\//)
+  expect(await next.nextIdentity('invoices', { database: 'Shop' })).toBe(1)
+  expect(numberOf(await next.nextId('tickets'))).toBeGreaterThan(18)
+})
+
 test('is heard where it answers one claim of two collections, and no other', async () => {
   const { hilo } = await opened()
   await hilo.nextId('lines')
