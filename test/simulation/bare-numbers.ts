@@ -15,8 +15,12 @@ export function nodeOf(simulation: Simulation, page: Page, tag: string, number: 
       from <= number &&
       number <= to,
   )
+  // A page whose storage is its memory shows no leases.
   const { authority, nodes: all } = simulation.profile
-  const only = all.length === 1 ? all[0] : undefined
-  const [known = isOfTheApp(authority) ? '' : (only ?? device.node)] = nodes.get(tag)!
+  const { checker } = simulation
+  const granted = all.find((node) =>
+    checker.isHolder(`${ofTenant(tag, tenant)}-${node}`, device.name, number),
+  )
+  const [known = isOfTheApp(authority) ? '' : (granted ?? device.node)] = nodes.get(tag)!
   return held?.range.serverTag ?? known
 }

@@ -189,6 +189,11 @@ export class Checker {
     numbers.issue(n, bit)
   }
 
+  /** May this device issue it? */
+  isHolder(series: Series, device: string, n: number): boolean {
+    return isIn(this.#numbers(series).holders[n] ?? 0, this.#bit(device))
+  }
+
   /** Has somebody issued one of these? */
   isInUse(series: Series, low: number, high: number): boolean {
     const { allocators } = this.#numbers(series)
