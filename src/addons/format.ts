@@ -111,7 +111,7 @@ export function idForm(options: FormOptions = {}): IdForm {
 
   function textOf(number: number): string {
     if (!Number.isSafeInteger(number) || number < 0)
-      throw invalid(`a number is whole and from 0 to 2^53−1; this is ${number}.`)
+      throw invalid(`a number is whole and from 0 to 2^53−1; this is ${shown(number)}.`)
     if (width !== undefined && number >= 10 ** width)
       throw invalid(
         `the number ${number} has more than ${width} digits. Go on with a form of a larger ` +
@@ -121,27 +121,35 @@ export function idForm(options: FormOptions = {}): IdForm {
     return digits + (checkDigit ? checkDigit.compute(digits.replace(/[^0-9]/g, '')) : '')
   }
 
-  function numberOf(id: string): number {
-    if (typeof id !== 'string') throw invalid(`an id is a text; this is ${typeof id}.`)
+  function read(id: string): number {
     const end = id.length - (checkDigit ? 1 : 0)
     const digits = id.startsWith(prefix) ? id.slice(prefix.length, end) : ''
     if (!/^[0-9]{1,16}$/.test(digits) || (width !== undefined && digits.length !== width))
-      throw invalid(`"${id}" is no id of this form: ${describe(prefix, width, checkDigit)}.`)
-    const number = order ? order.undo(Number(digits)) : Number(digits)
+      throw invalid(`${shown(id)} is no id of this form: ${describe(prefix, width, checkDigit)}.`)
+    return order ? order.undo(Number(digits)) : Number(digits)
+  }
+
+  function numberOf(id: string): number {
+    if (typeof id !== 'string') throw invalid(`an id is a text; this is ${typeof id}.`)
+    const number = read(id)
     if (textOf(number) !== id)
-      throw invalid(`"${id}" was mistyped: its check digit or a leading zero is wrong.`)
+      throw invalid(`${shown(id)} was mistyped: its check digit or a leading zero is wrong.`)
     return number
   }
 
   return {
     formatId(number, parts) {
-      if (parts.serverTag !== serverTag)
+      if (parts?.serverTag !== serverTag)
         throw invalid(
-          `the number ${number} was granted by node "${parts.serverTag}", and this form is for ` +
+          `the number ${number} was granted by node "${parts?.serverTag}", and this form is for ` +
             `"${serverTag}". Two nodes may grant the same number: pass \`serverTag\`, or make a ` +
             'form for each node.',
         )
-      return textOf(number)
+      const id = textOf(number)
+      // guard: H38 an id of a form is read back
+      if (read(id) !== number)
+        throw invalid(`${shown(id)} is another number, too: see checkDigit and permutation.`)
+      return id
     },
     numberOf,
     isValid(id) {
