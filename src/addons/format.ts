@@ -12,8 +12,8 @@ import type { IdParts } from '../core/names.js'
 
 export interface FormOptions {
   /**
-   * Stands before the digits, for instance the name of a till. A prefix that ends in a digit needs
-   * a `width`. Default: none.
+   * Before the digits: the name of a till, say. One that ends in a digit needs a `width`. Default:
+   * none.
    */
   prefix?: string
   /** Digits of the number, 1 to 15; zeros fill it up. Default: as many as the number has. */
@@ -180,10 +180,9 @@ export function ean13(
 }
 
 /**
- * Hides from the readers of an id how many ids there are, and which come next; the id does not
- * grow. It is FF1, the format-preserving cipher of NIST SP 800-38G, and needs a `width` of at least
- * 6. The key undoes it. The users of an app have its code, and so the key: it hides numbers from
- * guests, not from users.
+ * Hides from readers of an id how many there are, and which come next; the id does not grow. It is
+ * FF1, the format-preserving cipher of NIST SP 800-38G, and needs a `width` of at least 6. An app's
+ * users have its code, and so the key, which undoes it: it hides numbers from guests only.
  * @param key 16, 24 or 32 random bytes (AES). Keep it for ever: another key makes ids that exist
  * already.
  * @throws HiloError `invalid-argument`

@@ -17,9 +17,7 @@ const DRAW_MS = 150
 const NO_LEASE = 'holds no lease'
 const NO_HILO = 'hilo-inspector: `hilo` has to be what createHilo returned.'
 
-/**
- * A server has no elements: there the import does nothing, and the class cannot be used.
- */
+// A server has no elements: there the import does nothing, and the class cannot be used.
 const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
 
 /**
