@@ -20,12 +20,11 @@ export interface FormOptions {
   width?: number
   /** The last digit, made from all digits before it, the prefix's included. Default: none. */
   checkDigit?: CheckDigit
-  /** Puts the numbers of this `width` into another order. Default: their own order. */
+  /** Puts the numbers of this `width` into another order. Default: none. */
   permutation?: Permutation
   /**
-   * The server node whose numbers this form takes; `''` for a source that names no node. Default
-   * `'A'`, the default of servers. Two nodes may grant the same number, and the text would not tell
-   * them apart.
+   * The node whose numbers this form takes; `''` for a source that names none. Default `'A'`, as of
+   * servers. Two nodes may grant the same number, and the text would not tell them apart.
    */
   serverTag?: string
 }
@@ -51,9 +50,7 @@ export interface CheckDigit {
   compute(digits: string): string
 }
 
-/**
- * Maps the numbers of `width` digits one-to-one onto themselves. Another `tweak` makes another map.
- */
+/** Maps the numbers of `width` digits one-to-one onto themselves, for each `tweak` differently. */
 export type Permutation = (
   width: number,
   tweak: string,
@@ -105,8 +102,7 @@ export function idForm(options: FormOptions = {}): IdForm {
       `the prefix "${prefix}" ends in a digit, so that "${prefix}1" with number 2 would be the ` +
         `same as "${prefix}" with number 12. Give a \`width\`.`,
     )
-  if (width === undefined && permutation)
-    throw invalid('a `permutation` needs a `width`: it works on a fixed set of numbers.')
+  if (width === undefined && permutation) throw invalid('a `permutation` needs a `width`.')
   const order = width === undefined ? undefined : permutation?.(width, prefix)
 
   function textOf(number: number): string {

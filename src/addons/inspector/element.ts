@@ -1,7 +1,7 @@
 /**
  * `<hilo-inspector>` shows the numbers and events of a {@link Hilo}, and lets a developer try it.
- * It uses the public API only, and only while it is on the page.
  */
+// It uses the public API only, and only while it is on the page.
 import type { Activity, Hilo, HiloError, HiloStatus, Inspection } from '../../index.js'
 import { button, h, say, update } from './dom.js'
 import { createEventLog } from './event-log.js'
@@ -24,7 +24,7 @@ const NO_HILO = 'hilo-inspector: `hilo` has to be what createHilo returned.'
 const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
 
 /**
- * The element's class. Importing `offline-hilo/inspector` registers it as `<hilo-inspector>`.
+ * The class of `<hilo-inspector>`.
  *
  * @example
  * import 'offline-hilo/inspector'
