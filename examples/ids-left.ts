@@ -3,7 +3,7 @@ import type { CollectionStatus } from 'offline-hilo'
 
 export function idsLeft({ state, available }: CollectionStatus): string {
   if (state === 'exhausted') return 'No id is left. New orders need a network.'
-  if (available === 0) return 'Asking the server for ids …'
+  if (available === 0) return 'Looking for ids …'
   if (state === 'low') return `Only ${available} ids left. Connect soon.`
   return `${available} ids left for offline work`
 }

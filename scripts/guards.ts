@@ -1449,6 +1449,7 @@ export const GUARDS: Guard[] = [
     'const copy = value',
   ),
   guard('H38 a form is tried with a second number before its first id', 'core/id-format', 'false'),
+  guard('H38 an id of a form is read back', 'addons/format'),
   guard('H38 an id is not the one before', 'core/id-format', 'false'),
   guard('H38 the numbers of two series have different texts', 'addons/consecutive/strangers'),
   guard(

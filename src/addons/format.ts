@@ -12,20 +12,19 @@ import type { IdParts } from '../core/names.js'
 
 export interface FormOptions {
   /**
-   * Stands before the digits, for instance the name of a till. A prefix that ends in a digit needs
-   * a `width`. Default: none.
+   * Before the digits: the name of a till, say. One that ends in a digit needs a `width`. Default:
+   * none.
    */
   prefix?: string
   /** Digits of the number, 1 to 15; zeros fill it up. Default: as many as the number has. */
   width?: number
   /** The last digit, made from all digits before it, the prefix's included. Default: none. */
   checkDigit?: CheckDigit
-  /** Puts the numbers of this `width` into another order. Default: their own order. */
+  /** Puts the numbers of this `width` into another order. Default: none. */
   permutation?: Permutation
   /**
-   * The server node whose numbers this form takes; `''` for a source that names no node. Default
-   * `'A'`, the default of servers. Two nodes may grant the same number, and the text would not tell
-   * them apart.
+   * The node whose numbers this form takes; `''` for a source that names none. Default `'A'`, as of
+   * servers. Two nodes may grant the same number, and the text would not tell them apart.
    */
   serverTag?: string
 }
@@ -51,9 +50,7 @@ export interface CheckDigit {
   compute(digits: string): string
 }
 
-/**
- * Maps the numbers of `width` digits one-to-one onto themselves. Another `tweak` makes another map.
- */
+/** Maps the numbers of `width` digits one-to-one onto themselves, for each `tweak` differently. */
 export type Permutation = (
   width: number,
   tweak: string,
@@ -105,13 +102,12 @@ export function idForm(options: FormOptions = {}): IdForm {
       `the prefix "${prefix}" ends in a digit, so that "${prefix}1" with number 2 would be the ` +
         `same as "${prefix}" with number 12. Give a \`width\`.`,
     )
-  if (width === undefined && permutation)
-    throw invalid('a `permutation` needs a `width`: it works on a fixed set of numbers.')
+  if (width === undefined && permutation) throw invalid('a `permutation` needs a `width`.')
   const order = width === undefined ? undefined : permutation?.(width, prefix)
 
   function textOf(number: number): string {
     if (!Number.isSafeInteger(number) || number < 0)
-      throw invalid(`a number is whole and from 0 to 2^53−1; this is ${number}.`)
+      throw invalid(`a number is whole and from 0 to 2^53−1; this is ${shown(number)}.`)
     if (width !== undefined && number >= 10 ** width)
       throw invalid(
         `the number ${number} has more than ${width} digits. Go on with a form of a larger ` +
@@ -121,27 +117,35 @@ export function idForm(options: FormOptions = {}): IdForm {
     return digits + (checkDigit ? checkDigit.compute(digits.replace(/[^0-9]/g, '')) : '')
   }
 
-  function numberOf(id: string): number {
-    if (typeof id !== 'string') throw invalid(`an id is a text; this is ${typeof id}.`)
+  function read(id: string): number {
     const end = id.length - (checkDigit ? 1 : 0)
     const digits = id.startsWith(prefix) ? id.slice(prefix.length, end) : ''
     if (!/^[0-9]{1,16}$/.test(digits) || (width !== undefined && digits.length !== width))
-      throw invalid(`"${id}" is no id of this form: ${describe(prefix, width, checkDigit)}.`)
-    const number = order ? order.undo(Number(digits)) : Number(digits)
+      throw invalid(`${shown(id)} is no id of this form: ${describe(prefix, width, checkDigit)}.`)
+    return order ? order.undo(Number(digits)) : Number(digits)
+  }
+
+  function numberOf(id: string): number {
+    if (typeof id !== 'string') throw invalid(`an id is a text; this is ${typeof id}.`)
+    const number = read(id)
     if (textOf(number) !== id)
-      throw invalid(`"${id}" was mistyped: its check digit or a leading zero is wrong.`)
+      throw invalid(`${shown(id)} was mistyped: its check digit or a leading zero is wrong.`)
     return number
   }
 
   return {
     formatId(number, parts) {
-      if (parts.serverTag !== serverTag)
+      if (parts?.serverTag !== serverTag)
         throw invalid(
-          `the number ${number} was granted by node "${parts.serverTag}", and this form is for ` +
+          `the number ${number} was granted by node "${parts?.serverTag}", and this form is for ` +
             `"${serverTag}". Two nodes may grant the same number: pass \`serverTag\`, or make a ` +
             'form for each node.',
         )
-      return textOf(number)
+      const id = textOf(number)
+      // guard: H38 an id of a form is read back
+      if (read(id) !== number)
+        throw invalid(`${shown(id)} is another number, too: see checkDigit and permutation.`)
+      return id
     },
     numberOf,
     isValid(id) {
@@ -172,10 +176,9 @@ export function ean13(
 }
 
 /**
- * Hides from the readers of an id how many ids there are, and which come next; the id does not
- * grow. It is FF1, the format-preserving cipher of NIST SP 800-38G, and needs a `width` of at least
- * 6. The key undoes it. The users of an app have its code, and so the key: it hides numbers from
- * guests, not from users.
+ * Hides from readers of an id how many there are, and which come next; the id does not grow. It is
+ * FF1, the format-preserving cipher of NIST SP 800-38G, and needs a `width` of at least 6. An app's
+ * users have its code, and so the key, which undoes it: it hides numbers from guests only.
  * @param key 16, 24 or 32 random bytes (AES). Keep it for ever: another key makes ids that exist
  * already.
  * @throws HiloError `invalid-argument`

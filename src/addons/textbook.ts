@@ -24,9 +24,9 @@ export interface HiLoGeneratorOptions {
 export function hiLoGenerator(options: HiLoGeneratorOptions): () => Promise<number> {
   const { nextHi, maxLo } = Object(options) as HiLoGeneratorOptions
   if (typeof nextHi !== 'function')
-    throw new TypeError(`nextHi has to be a function; this is ${nextHi}.`)
+    throw new TypeError(`nextHi has to be a function; this is ${shown(nextHi)}.`)
   if (!Number.isSafeInteger(maxLo) || maxLo < 1)
-    throw new RangeError(`maxLo has to be a whole number ≥ 1; this is ${maxLo}.`)
+    throw new RangeError(`maxLo has to be a whole number ≥ 1; this is ${shown(maxLo)}.`)
   let hi = -1
   let lo = maxLo
   let flight: Promise<void> | undefined
@@ -60,5 +60,5 @@ export function hiLoGenerator(options: HiLoGeneratorOptions): () => Promise<numb
 }
 
 /** A text or a bigint looks like the number that it is not. */
-const shown = (hi: unknown): string =>
-  ['string', 'bigint'].includes(typeof hi) ? `the ${typeof hi} ${hi}` : String(hi)
+const shown = (value: unknown): string =>
+  ['string', 'bigint'].includes(typeof value) ? `the ${typeof value} ${value}` : String(value)

@@ -11,6 +11,7 @@ import {
   idForm,
   keyedPermutation,
   luhn,
+  type Permutation,
 } from '../../src/addons/format.js'
 
 const SOURCE = readFileSync(new URL('../../src/addons/format.ts', import.meta.url), 'utf8')
@@ -101,6 +102,38 @@ describe.each(Object.entries(forms))('a form %s', (_, form) => {
   })
 })
 
+const order = (apply: (number: number) => unknown, undo = (number: number) => number) => ({
+  width: 6,
+  permutation: () => ({ apply, undo }) as ReturnType<Permutation>,
+})
+const sum = (compute: (digits: string) => unknown) => ({ checkDigit: { compute } as CheckDigit })
+
+test.each<[what: string, options: FormOptions]>([
+  ['whose check digit has two digits', sum(() => '12')],
+  ['whose check digit is empty', sum(() => '')],
+  ['whose check digit has no return', sum(() => undefined)],
+  ['whose check digit is a promise', sum(async () => '1')],
+  ['whose check digit is two characters to JavaScript', sum(() => '😀')],
+  ['whose permutation makes one number of all', order(() => 5)],
+  ['whose permutation leaves the width', order((number) => number + 1e6)],
+  [
+    'whose permutation makes fractions',
+    order(
+      (n) => n / 2,
+      (n) => n * 2,
+    ),
+  ],
+  ['whose permutation makes no number', order(() => Number.NaN)],
+])('a form %s makes no id: two numbers might get it', (_, options) => {
+  const { formatId } = idForm(options)
+  expect(() => formatId(7, NODE)).toThrow(/^No id was made or read: /)
+})
+
+test('a message shows the beginning of a long text, in one line', () => {
+  const { numberOf } = idForm({ prefix: 'K7-' })
+  expect(() => numberOf(`K8-\n${'0'.repeat(100_000)}`)).toThrow(/^No id.{1,200}$/)
+})
+
 test('a small keyed permutation maps its first 20,000 numbers to different ones', () => {
   const { apply } = keyedPermutation(KEY)(6, '')
   expect(new Set(Array.from({ length: 20_000 }, (_, number) => apply(number))).size).toBe(20_000)
@@ -156,6 +189,7 @@ test.each<[what: string, run: () => unknown, complaint: RegExp]>([
     /granted by node "B"/,
   ],
   ['a number that is not whole', () => idForm().formatId(1.5, NODE), /whole/],
+  ['a number without its node', () => idForm().formatId(1, undefined as never), /node "undefined"/],
   ['a prefix that ends in a digit', () => idForm({ prefix: 'T1' }), /ends in a digit/],
   ['a width beyond safe numbers', () => idForm({ width: 16 }), /from 1 to 15/],
   [

@@ -92,6 +92,14 @@ test.each([undefined, { nextHigh: () => 0, maxLo: 2 }])(
   },
 )
 
-test.each([0, -1, 1.5, Number.NaN, '10', undefined])('max_lo %s is refused', (maxLo) => {
-  expect(() => hiLoGenerator({ nextHi: () => 0, maxLo: maxLo as number })).toThrow(RangeError)
+test.each([0, -1, 1.5, Number.NaN, '10', 10n, Symbol('10'), undefined])(
+  'a maxLo of %s is refused',
+  (maxLo) => {
+    expect(() => hiLoGenerator({ nextHi: () => 0, maxLo: maxLo as number })).toThrow(RangeError)
+  },
+)
+
+test('a text in the place of maxLo is shown as one', () => {
+  const maxLo = '10' as never
+  expect(() => hiLoGenerator({ nextHi: () => 0, maxLo })).toThrow('≥ 1; this is the string 10.')
 })

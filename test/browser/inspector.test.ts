@@ -220,6 +220,30 @@ test('what is no Hilo is refused', async () => {
   await expect(refused).rejects.toThrow('`hilo` has to be what')
 })
 
+test.each([null, undefined])('as %s, it shows no instance and no series', async (none) => {
+  const { page } = await open()
+  await page.evaluate((none) => {
+    const element = document.querySelector('hilo-inspector')!
+    element.series = { receipts: window.consecutive(window.hilo, 'receipts') }
+    Object.assign(element, { hilo: none, series: none })
+  }, none)
+  expect(await texts(page, '.inspector > div:not([hidden])')).toEqual([
+    expect.stringContaining('.hilo = hilo'),
+  ])
+  expect(await texts(page, 'h3')).not.toContain('receipts')
+})
+
+test('of many collections it shows the first, and says so: the page stays quick', async () => {
+  const { page } = await open()
+  await page.evaluate(() => {
+    for (let i = 2; i <= 1_000; i++) window.hilo.status(`lines of store ${i}`)
+    const element = document.querySelector('hilo-inspector')!
+    element.replaceWith(element)
+  })
+  expect(await texts(page, '.meter')).toHaveLength(50)
+  expect(await texts(page, '.hint:not([hidden])')).toContain('The first 50 of 1,000 collections:')
+})
+
 test('it and the app look right in light and dark, narrow and wide, and pass axe', async () => {
   const { site, browser, page } = await open()
   const other = await browser.newPage()

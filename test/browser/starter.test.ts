@@ -65,6 +65,23 @@ test('without an id, it says what to do, and what was typed stays', async () => 
   await page.waitForSelector('[role=alert]:text("Connect to the internet")')
   expect(await typed(page)).toBe('Grace')
   expect(await page.locator('li').count()).toBe(200)
+  expect(await page.textContent('[role=status]')).toBe('0 ids left for offline work')
+})
+
+test('before the ids are known, nobody reads that none is left', async () => {
+  const { page } = await openShop(() => {
+    const read: string[] = []
+    Object.assign(globalThis, { read })
+    const look = () => read.push(document.querySelector('[role=status]')?.textContent ?? '')
+    new MutationObserver(look).observe(document, { subtree: true, childList: true })
+  })
+  for (const visit of ['first', 'second']) {
+    await page.waitForSelector('[role=status]:text("200 ids left")')
+    const read = await page.evaluate('read')
+    expect(read, `${visit} visit`).toContain('… ids left for offline work')
+    expect(read, `${visit} visit`).not.toContain('0 ids left for offline work')
+    await page.reload()
+  }
 })
 
 test('where the browser stores nothing, it says so, and what was typed stays', async () => {

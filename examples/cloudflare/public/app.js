@@ -51,8 +51,10 @@ async function show() {
 }
 
 function showStatus() {
-  const { available } = hilo.status('orders')
-  status.textContent = `${available} ids left for offline work`
+  const { state, available } = hilo.status('orders')
+  // At the start, nobody knows yet how many ids are here.
+  const left = available || (state === 'exhausted' ? 0 : '…')
+  status.textContent = `${left} ids left for offline work`
 }
 
 hilo.addEventListener('status', showStatus)

@@ -3,7 +3,7 @@ import { HiloError } from 'offline-hilo'
 import { useHiloStatus } from 'offline-hilo/react'
 import { type SubmitEvent, useEffect, useState } from 'react'
 import { addOrder, listOrders, NOT_STORED } from './db'
-import { hilo } from './hilo'
+import { hilo, idsLeft } from './hilo'
 import { keepSending, sendAgain, trySending } from './outbox'
 
 export default function App() {
@@ -48,7 +48,7 @@ export default function App() {
           New order
         </button>
       </form>
-      <p role="status">{status?.available ?? '…'} ids left for offline work</p>
+      <p role="status">{status && idsLeft(status)}</p>
       <p role="alert">{problem}</p>
       <ul>
         {orders?.map(({ id, customer, state, isStuck }) => (

@@ -1,7 +1,7 @@
 import { liveQuery } from 'dexie'
 import { HiloError } from 'offline-hilo'
 import { addOrder, listOrders, NOT_STORED } from './db'
-import { hilo } from './hilo'
+import { hilo, idsLeft } from './hilo'
 import { keepSending, sendAgain, trySending } from './outbox'
 
 const form = document.querySelector('form')!
@@ -55,7 +55,7 @@ function sendAgainButton(id: string): HTMLButtonElement {
 }
 
 const showStatus = () => {
-  status.textContent = `${hilo.status('orders').available} ids left for offline work`
+  status.textContent = idsLeft(hilo.status('orders'))
 }
 hilo.addEventListener('status', showStatus)
 showStatus()

@@ -1,7 +1,7 @@
 /**
  * `<hilo-inspector>` shows the numbers and events of a {@link Hilo}, and lets a developer try it.
- * It uses the public API only, and only while it is on the page.
  */
+// It uses the public API only, and only while it is on the page.
 import type { Activity, Hilo, HiloError, HiloStatus, Inspection } from '../../index.js'
 import { button, h, say, update } from './dom.js'
 import { createEventLog } from './event-log.js'
@@ -10,20 +10,21 @@ import { createPanel, type Panel } from './panel.js'
 import { createReportCopier } from './report-copier.js'
 import { createSeriesView, type InspectedSeries, type SeriesView } from './series-view.js'
 import { STYLES } from './styles.js'
-import { KINDS, STORAGE } from './words.js'
+import { count, KINDS, STORAGE } from './words.js'
 
 /** Milliseconds from a change to its drawing, so that a burst of ids is drawn a few times only. */
 const DRAW_MS = 150
+/** With a thousand collections, drawing would stop the page for seconds. */
+const SHOWN = 50
+const NO_COLLECTION = "No collection is in use yet. Call hilo.nextId('orders'), for example."
 const NO_LEASE = 'holds no lease'
 const NO_HILO = 'hilo-inspector: `hilo` has to be what createHilo returned.'
 
-/**
- * A server has no elements: there the import does nothing, and the class cannot be used.
- */
+// A server has no elements: there the import does nothing, and the class cannot be used.
 const Base: typeof HTMLElement = globalThis.HTMLElement ?? (class {} as typeof HTMLElement)
 
 /**
- * The element's class. Importing `offline-hilo/inspector` registers it as `<hilo-inspector>`.
+ * The class of `<hilo-inspector>`.
  *
  * @example
  * import 'offline-hilo/inspector'
@@ -71,10 +72,7 @@ export class HiloInspector extends Base {
     this.#message,
     this.#dismiss,
   )
-  readonly #none = h(
-    'p.hint',
-    "No collection is in use yet. Call hilo.nextId('orders'), for example.",
-  )
+  readonly #hint = h('p.hint')
   readonly #collections = h('div')
   #series: InspectedSeries = {}
   #seriesView: SeriesView = createSeriesView({})
@@ -100,7 +98,7 @@ export class HiloInspector extends Base {
     ),
     this.#report.text,
     this.#alert,
-    this.#none,
+    this.#hint,
     this.#collections,
     this.#seriesView.element,
     h(
@@ -161,11 +159,11 @@ export class HiloInspector extends Base {
     return this.#series
   }
 
-  set series(series: InspectedSeries) {
+  set series(series: InspectedSeries | undefined) {
     this.#seriesView.stop()
-    const view = createSeriesView(series)
+    const view = createSeriesView(series ?? {})
     this.#seriesView.element.replaceWith(view.element)
-    this.#series = series
+    this.#series = series ?? {}
     this.#seriesView = view
     if (this.isConnected) view.start()
   }
@@ -236,12 +234,12 @@ export class HiloInspector extends Base {
 
   #draw(): void {
     const hilo = this.#hilo
-    this.#empty.hidden = hilo !== undefined
+    this.#empty.hidden = !!hilo
     this.#body.hidden = !hilo
     if (!hilo) return
     const status = hilo.status()
     this.#drawStatus(status)
-    for (const [name, each] of Object.entries(status.collections)) {
+    for (const [name, each] of Object.entries(status.collections).slice(0, SHOWN)) {
       this.#panel(name, hilo).draw(each)
       hilo.inspect(...refOf(name)).then(
         (inspection) => {
@@ -267,8 +265,13 @@ export class HiloInspector extends Base {
     // The app may have switched it off, too.
     say(this.#switch, online ? 'Simulate offline' : 'Go online')
     say(this.#storage, STORAGE[storage])
-    this.#none.hidden = Object.keys(collections).length > 0
-    const [name, failed] = Object.entries(collections).find(([, { lastError }]) => lastError) ?? []
+    const all = Object.entries(collections)
+    this.#hint.hidden = all.length > 0 && all.length <= SHOWN
+    say(
+      this.#hint,
+      all[0] ? `The first ${SHOWN} of ${count(all.length)} collections:` : NO_COLLECTION,
+    )
+    const [name, failed] = all.find(([, { lastError }]) => lastError) ?? []
     const error = this.#problem ?? failed?.lastError
     this.#alert.hidden = !error
     this.#dismiss.hidden = !this.#problem

@@ -20,7 +20,7 @@ import { TEST_URL, TestServer } from './test-server.js'
 import { TestStore } from './test-store.js'
 import { testOwner, testPage } from './worlds.js'
 
-/** The switches of a test, besides the methods that an app has. */
+/** The switches of a test. */
 export interface TestSwitches {
   /** The server cannot be reached any more. Ids go on while the device has some: its reserve. */
   disconnect(): void

@@ -1,7 +1,7 @@
 import { HiloError } from 'offline-hilo'
 import { useHiloStatus } from 'offline-hilo/react'
 import { useState } from 'react'
-import { hilo } from './hilo'
+import { hilo, idsLeft } from './hilo'
 
 export default function App() {
   const status = useHiloStatus(hilo, 'orders')
@@ -29,7 +29,7 @@ export default function App() {
       <button type="button" onClick={addOrder} disabled={isBusy}>
         New order
       </button>
-      <p>{status?.available ?? '…'} ids left for offline work</p>
+      <p>{status && idsLeft(status)}</p>
       <p role="alert">{problem}</p>
       <ol>
         {orders.map((id) => (

@@ -2,7 +2,7 @@ import { Component, DestroyRef, inject, isDevMode, signal } from '@angular/core'
 import { liveQuery } from 'dexie'
 import { HiloError } from 'offline-hilo'
 import { addOrder, listOrders, NOT_STORED } from './db'
-import { hilo } from './hilo'
+import { hilo, idsLeft } from './hilo'
 import { keepSending, sendAgain, trySending } from './outbox'
 
 @Component({
@@ -14,7 +14,7 @@ import { keepSending, sendAgain, trySending } from './outbox'
         <label>Customer <input name="customer" required /></label>
         <button type="submit" [disabled]="isBusy()">New order</button>
       </form>
-      <p role="status">{{ available() }} ids left for offline work</p>
+      <p role="status">{{ left() }}</p>
       <p role="alert">{{ problem() }}</p>
       <ul>
         @for (order of orders(); track order.id) {
@@ -32,12 +32,12 @@ import { keepSending, sendAgain, trySending } from './outbox'
 export class App {
   readonly sendAgain = sendAgain
   readonly orders = signal<Awaited<ReturnType<typeof listOrders>>>([])
-  readonly available = signal(hilo.status('orders').available)
+  readonly left = signal(idsLeft(hilo.status('orders')))
   readonly problem = signal('')
   readonly isBusy = signal(false)
 
   constructor() {
-    const refresh = () => this.available.set(hilo.status('orders').available)
+    const refresh = () => this.left.set(idsLeft(hilo.status('orders')))
     hilo.addEventListener('status', refresh)
     const listing = liveQuery(() =>
       listOrders().catch(() => {

@@ -1,7 +1,11 @@
-import { createHilo } from 'offline-hilo'
+import { type CollectionStatus, createHilo } from 'offline-hilo'
 
 /** The one `Hilo` of the app. Every module that needs an id imports it. */
 export const hilo = createHilo({
   collections: { orders: { reserve: 200 } },
   worker: () => new Worker(new URL('./hilo.worker.ts', import.meta.url), { type: 'module' }),
 })
+
+/** What a user reads. At the start, nobody knows yet how many ids are here. */
+export const idsLeft = ({ state, available }: CollectionStatus) =>
+  `${available || (state === 'exhausted' ? 0 : '…')} ids left for offline work`
