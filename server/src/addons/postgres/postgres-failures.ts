@@ -24,7 +24,10 @@ const DEADLOCK_DETECTED = '40P01'
 const READ_ONLY = '25006'
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** PostgreSQL confirmed a commit, and warned about it. */
+/** PostgreSQL has ended the session, perhaps after the commit. */
+const ENDED = /^57P0/
+
+/** PostgreSQL confirmed a commit and warned about it, or did not answer it. */
 export class OutcomeUnknown extends LedgerUnavailable {}
 
 /** The transaction was undone as a whole, and may succeed when it is tried again at once. */
@@ -53,6 +56,17 @@ export function connectionFailure(error: unknown): unknown {
   const what = `The database cannot be reached, or does not answer: ${reasonOf(error)}.`
   const advice = 'Check that PostgreSQL runs, and its address (DATABASE_URL).'
   return new LedgerUnavailable(`${what} ${advice}`, { cause: error })
+}
+
+/** The error of a transaction whose commit was sent. Only an answer says that it was not done. */
+export function commitFailure(error: unknown): unknown {
+  const failure = connectionFailure(error)
+  if (!(failure instanceof LedgerUnavailable) && !ENDED.test(codeOf(error) ?? '')) return failure
+  return new OutcomeUnknown(
+    `The database did not answer a commit: ${reasonOf(error)}. What was asked may have been done ` +
+      'or not: look, or do it once more.',
+    { cause: error },
+  )
 }
 
 /** The error of a failed transaction, for the callers of the pool. */
