@@ -108,6 +108,14 @@ describe('a transaction', () => {
     expect(await notes()).toEqual(before)
   })
 
+  test.each([
+    ['is idle in a transaction for too long', '25P03'],
+    ['is not open', '55000'],
+  ])('of a database that says that it %s is unavailable', async (_, code) => {
+    const raised = pool.query(`DO $$ BEGIN RAISE 'no' USING ERRCODE = '${code}'; END $$`)
+    await expect(raised).rejects.toThrow(new LedgerUnavailable('PostgreSQL did not do it: no.'))
+  })
+
   test('that fails by a mistake in this program is not called unavailable', async () => {
     const before = await notes()
     const inStep = pool.transaction(async () => {

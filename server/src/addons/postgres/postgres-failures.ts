@@ -12,9 +12,10 @@ import {
 
 /**
  * Classes of SQLSTATE that speak of the database's state, not of our statements: connection,
- * rollback, resources, operator, system; a lock, read-only, a right that the role has not.
+ * rollback, resources, what is in use or closed, operator, system; read-only, a timeout of the
+ * transaction, a right that the role has not.
  */
-const UNAVAILABLE = /^(08|40|53|55P03|57|58|25006|42501|XX)/
+const UNAVAILABLE = /^(08|40|53|55|57|58|25006|25P0[34]|42501|XX)/
 
 /** A table, a column, a schema or a unique key is not there. */
 const LACKING = /^(42P01|42703|3F000|42P10)$/
@@ -25,7 +26,7 @@ const READ_ONLY = '25006'
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** PostgreSQL has ended the session, perhaps after the commit. */
-const ENDED = /^57P0/
+const ENDED = /^(57P0|25P0[34])/
 
 /** PostgreSQL confirmed a commit and warned about it, or did not answer it. */
 export class OutcomeUnknown extends LedgerUnavailable {}
