@@ -162,9 +162,7 @@ describe('a transaction', () => {
     const waits = { lock: 5_000, statement: 5_000, answer: 200 }
     const cut = opened.transaction(async (_, write) => write('INSERT INTO told VALUES (1)'), waits)
     await expect(cut).rejects.toThrow(/may have been done or not: look, or do it once more\.$/)
-    await vi.waitFor(async () => {
-      expect(await opened.query('SELECT id FROM told')).toHaveLength(done)
-    })
+    await expect.poll(() => opened.query('SELECT id FROM told')).toHaveLength(done)
   })
 
   test('whose role asks for no warnings has an unknown outcome all the same', async () => {
