@@ -1109,6 +1109,10 @@ export const GUARDS: Guard[] = [
   ),
   guard('H28 what a command would do is shown before it is done', 'server/hand-over-command'),
   guard(
+    "H28 a hand-over that somebody read is not done to another device's series",
+    'server/hand-over-command',
+  ),
+  guard(
     'H28 who got a series handed over does not lose it by the same command',
     'server/sqlite-ledger',
   ),

@@ -2,10 +2,35 @@
 import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import type { Change } from '../src/cli/confirm.js'
+import { planDrop } from '../src/cli/drop-command.js'
+import { handOverSeries } from '../src/cli/hand-over-command.js'
+import type { SeriesFlags } from '../src/cli/series-steps.js'
 import { openLedger } from '../src/index.js'
 import type { SeriesPeriod } from '../src/ledger/ledger.js'
 import { newFolder } from './folders.js'
 import { runCli } from './run-cli.js'
+
+test('somebody who reads a plan, and says yes later, changes only what it shows', async () => {
+  const ledger = await openLedger({ create: true, dataDir: newFolder() })
+  const asked = { database: 'Shop', collection: 'receipts', at: Date.now() }
+  const dropped = { ...asked, collection: 'orders' }
+  await ledger.raiseFloor({ ...dropped, floor: 32 })
+  const drop = await planDrop(ledger, dropped)
+  for (const each of [asked, dropped])
+    await ledger.claimSeries({ ...each, id: randomUUID(), device: 'Till 1' })
+  const flags = { last: 9, period: false, collection: 'receipts', reason: 'lost', by: 'anna' }
+  const plan = (to: string) => handOverSeries(ledger, 'Shop', 'A', { ...flags, to } as SeriesFlags)
+  const [toOne, toOther] = [await plan('Till 2'), await plan('Till 3')]
+  await (toOther as Change).apply(ledger)
+  const before = await ledger.series('Shop')
+  await expect((toOne as Change).apply(ledger)).rejects.toThrow(
+    /^Meanwhile series A went to Till 3\. Nothing was changed\./,
+  )
+  await expect(drop.apply(ledger)).rejects.toThrow("Series of 'orders' of Shop are not closed: A.")
+  expect(await ledger.series('Shop')).toEqual(before)
+  await ledger.close()
+})
 
 describe('series --hand-over', () => {
   const WHY = ['--to', 'Till 4', '--reason', 'stolen', '--by', 'anna']

@@ -42,14 +42,16 @@ async function newPool(messages: string): Promise<PostgresPool> {
   return opened
 }
 
-/** A table about whose new rows PostgreSQL warns when they are committed. */
-async function createWarned(of: PostgresPool): Promise<void> {
-  await of.query('CREATE TABLE warned (id INT)')
-  await of.query(`CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN RAISE WARNING 'only here'; RETURN NULL; END $$`)
-  await of.query(`CREATE CONSTRAINT TRIGGER warn_at_commit AFTER INSERT ON warned
-    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION warn()`)
+/** A table `told`: something happens when its new rows are committed. */
+async function createAtCommit(of: PostgresPool, act: string): Promise<void> {
+  await of.query('CREATE TABLE told (id INT)')
+  await of.query(`CREATE FUNCTION act() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN ${act}; RETURN NULL; END $$`)
+  await of.query(`CREATE CONSTRAINT TRIGGER act_at_commit AFTER INSERT ON told
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION act()`)
 }
+
+const createWarned = (of: PostgresPool) => createAtCommit(of, "RAISE WARNING 'only here'")
 
 async function pid(of: PostgresPool): Promise<number> {
   const [row] = await of.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
@@ -106,6 +108,14 @@ describe('a transaction', () => {
     expect(await notes()).toEqual(before)
   })
 
+  test.each([
+    ['is idle in a transaction for too long', '25P03'],
+    ['is not open', '55000'],
+  ])('of a database that says that it %s is unavailable', async (_, code) => {
+    const raised = pool.query(`DO $$ BEGIN RAISE 'no' USING ERRCODE = '${code}'; END $$`)
+    await expect(raised).rejects.toThrow(new LedgerUnavailable('PostgreSQL did not do it: no.'))
+  })
+
   test('that fails by a mistake in this program is not called unavailable', async () => {
     const before = await notes()
     const inStep = pool.transaction(async () => {
@@ -130,23 +140,35 @@ describe('a transaction', () => {
 
   test('warned of at its commit has an unknown outcome, and its connection is closed', async () => {
     await createWarned(pool)
-    await pool.query('CREATE TRIGGER warn_before AFTER UPDATE ON warned EXECUTE FUNCTION warn()')
+    await pool.query('CREATE TRIGGER before AFTER UPDATE ON told EXECUTE FUNCTION act()')
     const before = await pid(pool)
-    const warned = pool.transaction(async (_, write) => write('INSERT INTO warned VALUES (1)'))
+    const warned = pool.transaction(async (_, write) => write('INSERT INTO told VALUES (1)'))
     await expect(warned).rejects.toThrow(
       new LedgerUnavailable('PostgreSQL warned while it committed: only here.'),
     )
     const after = await pid(pool)
     expect(after).not.toBe(before)
-    await pool.transaction(async (_, write) => write('UPDATE warned SET id = 2'))
-    expect(await pool.query('SELECT id FROM warned')).toEqual([{ id: 2 }])
+    await pool.transaction(async (_, write) => write('UPDATE told SET id = 2'))
+    expect(await pool.query('SELECT id FROM told')).toEqual([{ id: 2 }])
     expect(await pid(pool)).toBe(after)
+  })
+
+  test.each([
+    ['is late', 'pg_sleep(0.4)', 1],
+    ['never comes', 'pg_terminate_backend(pg_backend_pid())', 0],
+  ])('whose answer to the commit %s says that it may have been done', async (_, act, done) => {
+    const opened = await newPool('notice')
+    await createAtCommit(opened, `PERFORM ${act}`)
+    const waits = { lock: 5_000, statement: 5_000, answer: 200 }
+    const cut = opened.transaction(async (_, write) => write('INSERT INTO told VALUES (1)'), waits)
+    await expect(cut).rejects.toThrow(/may have been done or not: look, or do it once more\.$/)
+    await expect.poll(() => opened.query('SELECT id FROM told')).toHaveLength(done)
   })
 
   test('whose role asks for no warnings has an unknown outcome all the same', async () => {
     const quiet = await newPool('error')
     await createWarned(quiet)
-    await expect(quiet.query('INSERT INTO warned VALUES (1)')).rejects.toThrow('only here')
+    await expect(quiet.query('INSERT INTO told VALUES (1)')).rejects.toThrow('only here')
   })
 
   test('whose role asks for every message is done, whatever it is told', async () => {

@@ -14,7 +14,7 @@ export const dropCommand = (): Command =>
     .argument('<database>')
     .argument('[collection]')
     .action((database: string, collection: string | undefined, _, command: Command) =>
-      operate(command, database, (ledger) => drop(ledger, { database, collection })),
+      operate(command, database, (ledger) => planDrop(ledger, { database, collection })),
     )
 
 interface Named {
@@ -23,9 +23,9 @@ interface Named {
 }
 
 /** @throws Error when there is nothing of that name, or a series is open */
-async function drop(ledger: SeenLedger, named: Named): Promise<Change> {
+export async function planDrop(ledger: SeenLedger, named: Named): Promise<Change> {
   const { database, collection } = named
-  const what = collection === undefined ? database : `'${collection}' of ${database}`
+  const what = whatOf(named)
   const isDropped = isOf(database.toLowerCase(), collection?.toLowerCase())
   const statuses = await ledger.status()
   const found = statuses.filter(isDropped)
@@ -38,14 +38,7 @@ async function drop(ledger: SeenLedger, named: Named): Promise<Change> {
     const names = [...new Set(statuses.map((status) => status.database))].join(', ')
     throw new Error(`There is no ${what}. Databases with collections: ${names || 'none'}.`)
   }
-  const open = (await allSeries(ledger, database)).filter(
-    (series) => isDropped(series) && series.closed === undefined,
-  )
-  if (open.length > 0)
-    throw new Error(
-      `Series of ${what} are not closed: ${open.map((each) => each.letter).join(', ')}. Their ` +
-        'devices go on with them. Close them first: npx offline-hilo-server series --help',
-    )
+  await refuseOpen(ledger, named)
   const numbers = found.reduce((sum, { outstanding }) => sum + outstanding, 0)
   const size =
     `${found.length} collections with ${numbers} numbers in grants, ` +
@@ -59,8 +52,27 @@ async function drop(ledger: SeenLedger, named: Named): Promise<Change> {
       `This drops ${what}: ${size}. Devices that hold numbers of it lose them at their next ` +
       'check-in.\n',
     apply: async (changed) => {
+      // A device may have asked for a series while the person read.
+      await refuseOpen(changed, named)
       await changed.drop({ database, collection, at: Date.now() })
       return done
     },
   }
 }
+
+/** @throws Error when a series is open */
+async function refuseOpen(ledger: SeenLedger, { database, collection }: Named): Promise<void> {
+  const isDropped = isOf(database.toLowerCase(), collection?.toLowerCase())
+  const open = (await allSeries(ledger, database)).filter(
+    (series) => isDropped(series) && series.closed === undefined,
+  )
+  if (open.length > 0)
+    throw new Error(
+      `Series of ${whatOf({ database, collection })} are not closed: ` +
+        `${open.map((each) => each.letter).join(', ')}. Their devices go on with them. Close ` +
+        'them first: npx offline-hilo-server series --help',
+    )
+}
+
+const whatOf = ({ database, collection }: Named): string =>
+  collection === undefined ? database : `'${collection}' of ${database}`

@@ -34,7 +34,16 @@ export async function handOverSeries(
   if (planned.handedOver?.at === found.handedOver?.at) return doneBefore(found)
   return {
     plan: planOf(found, planned),
-    apply: async (changed) => summary(found, handedOver(await changed.handOverSeries(asked))),
+    apply: async (changed) => {
+      const now = await find(changed, database, letter, given.collection)
+      // guard: H28 a hand-over that somebody read is not done to another device's series
+      if (JSON.stringify(now.handedOver) !== JSON.stringify(found.handedOver))
+        throw new Error(
+          `Meanwhile series ${found.letter} went to ${nameOf(now)}. Nothing was changed. Does it ` +
+            'go on there? Else look at its documents, and begin again.',
+        )
+      return summary(found, handedOver(await changed.handOverSeries(asked)))
+    },
   }
 }
 

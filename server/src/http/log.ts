@@ -86,9 +86,10 @@ export function failureLog(log: Log): FailureLog {
       if (error instanceof UnknownToken && last.more === MANY_TOKENS)
         log.error(
           { database: error.database, more: last.more },
-          'MANY DEVICES SHOW GRANT TOKENS THAT THIS LEDGER NEVER WROTE: IS IT THE RIGHT ONE? ' +
-            'Another ledger grants what these devices hold. Look where this server keeps its ' +
-            'ledger, and whether it was restored with its secret.',
+          'MANY DEVICES SHOW GRANT TOKENS THAT THIS LEDGER DOES NOT KNOW: IS IT THE RIGHT ONE? ' +
+            'After renew-secret it is: devices get new tokens as they claim. Otherwise, another ' +
+            'ledger grants what they hold: look where this server keeps its ledger, and whether ' +
+            'it was restored with its secret.',
         )
       return
     }

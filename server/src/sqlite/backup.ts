@@ -16,8 +16,6 @@ import { BUSY_TIMEOUT_MS } from './transaction.js'
 export function backUp(dataDir: string, file: string): void {
   refuseMissing(readSqliteVersion(dataDir), dataDir)
   const target = resolve(file)
-  if (existsSync(target))
-    throw new Error(`${file} is there already, and is not overwritten. Name a new file.`)
   const partial = `${target}.partial`
   try {
     // Only its owner may read it: the secret of the grant tokens is in it.
@@ -30,6 +28,11 @@ export function backUp(dataDir: string, file: string): void {
         ? 'A backup was cut off, or another one is running: if none is, remove that file.'
         : 'Name a file in a folder that this process may write to.',
     )
+  }
+  // Not before: another backup of that name may have been under way, and ended.
+  if (existsSync(target)) {
+    rmSync(partial)
+    throw new Error(`${file} is there already, and is not overwritten. Name a new file.`)
   }
   try {
     copyInto(dataDir, partial)

@@ -9,6 +9,7 @@ import type { Query, SqlDatabase } from '../../ledger/counter-port.js'
 import type { Connections } from '../../ledger/ledger.js'
 import { createMissing } from './postgres-address.js'
 import {
+  commitFailure,
   connectionFailure,
   isOfItsServer,
   mayRetry,
@@ -226,7 +227,8 @@ class Session {
       // A callback runs before the next message of the connection is read. A promise's runs later.
       void this.#client.query(query as pg.QueryConfig, (error: Error | null, result) => {
         this.#unanswered--
-        if (error) reject(connectionFailure(error))
+        // A lost answer does not say that nothing was committed.
+        if (error) reject((this.#isCommitSent ? commitFailure : connectionFailure)(error))
         else resolve(result)
       })
     })

@@ -12,9 +12,10 @@ import {
 
 /**
  * Classes of SQLSTATE that speak of the database's state, not of our statements: connection,
- * rollback, resources, operator, system; a lock, read-only, a right that the role has not.
+ * rollback, resources, what is in use or closed, operator, system; read-only, a timeout of the
+ * transaction, a right that the role has not.
  */
-const UNAVAILABLE = /^(08|40|53|55P03|57|58|25006|42501|XX)/
+const UNAVAILABLE = /^(08|40|53|55|57|58|25006|25P0[34]|42501|XX)/
 
 /** A table, a column, a schema or a unique key is not there. */
 const LACKING = /^(42P01|42703|3F000|42P10)$/
@@ -24,7 +25,10 @@ const DEADLOCK_DETECTED = '40P01'
 const READ_ONLY = '25006'
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** PostgreSQL confirmed a commit, and warned about it. */
+/** PostgreSQL has ended the session, perhaps after the commit. */
+const ENDED = /^(57P0|25P0[34])/
+
+/** PostgreSQL confirmed a commit and warned about it, or did not answer it. */
 export class OutcomeUnknown extends LedgerUnavailable {}
 
 /** The transaction was undone as a whole, and may succeed when it is tried again at once. */
@@ -53,6 +57,17 @@ export function connectionFailure(error: unknown): unknown {
   const what = `The database cannot be reached, or does not answer: ${reasonOf(error)}.`
   const advice = 'Check that PostgreSQL runs, and its address (DATABASE_URL).'
   return new LedgerUnavailable(`${what} ${advice}`, { cause: error })
+}
+
+/** The error of a transaction whose commit was sent. Only an answer says that it was not done. */
+export function commitFailure(error: unknown): unknown {
+  const failure = connectionFailure(error)
+  if (!(failure instanceof LedgerUnavailable) && !ENDED.test(codeOf(error) ?? '')) return failure
+  return new OutcomeUnknown(
+    `The database did not answer a commit: ${reasonOf(error)}. What was asked may have been done ` +
+      'or not: look, or do it once more.',
+    { cause: error },
+  )
 }
 
 /** The error of a failed transaction, for the callers of the pool. */

@@ -122,6 +122,7 @@ export class Supply {
       ranges.push(...more)
       missing -= sizeOf(more)
     }
+    this.#pacer.came(sizeOf(ranges), performance.now())
     return ranges
   }
 

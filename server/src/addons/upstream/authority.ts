@@ -106,8 +106,12 @@ export class Pacer {
   take(count: number, now: number): number {
     this.isFast = now - this.#last.at < CLOSE_MS
     const doubled = this.isFast ? Math.min(2 * this.#last.count, this.#most) : 0
-    this.#last = { at: now, count: Math.max(count, doubled) }
-    return this.#last.count
+    return Math.max(count, doubled)
+  }
+
+  /** What was asked for and did not come says nothing of how fast numbers go. */
+  came(count: number, now: number): void {
+    this.#last = { at: now, count }
   }
 }
 

@@ -89,6 +89,14 @@ test.each(['refused', 'lost'] as const)('an exchange that was %s costs no number
   expect(device.sent).toEqual([])
 })
 
+test('claims that got nothing while the root was away take no more once it answers', async () => {
+  const { device, supply } = supplyOf([])
+  for (let i = 0; i < 60; i++) await expect(supply.take(1, 0)).rejects.toThrow('No numbers')
+  device.state = { ...device.state, ranges: [range(1, 100_000)] }
+  expect(sizeOf(await supply.take(1, 0))).toBe(1)
+  expect(sizeOf(await supply.take(1, 0))).toBe(2)
+})
+
 test('a region that closes sends its surplus back, the highest first', async () => {
   const token = { token: 'a' }
   const { device, supply } = supplyOf([range(1, 20, token), range(31, 40, token)])

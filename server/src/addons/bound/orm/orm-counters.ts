@@ -72,7 +72,10 @@ export function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: 
     if (!binding.yields) return blocks
     const pacer = pacers.get(binding) ?? new Pacer(MOST_AT_ONCE)
     pacers.set(binding, pacer)
-    return pacer.take(blocks, performance.now())
+    const now = performance.now()
+    const paced = pacer.take(blocks, now)
+    pacer.came(paced, now)
+    return paced
   }
 
   /** Spans of the stock of which the back end has ids. */

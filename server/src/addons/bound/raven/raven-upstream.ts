@@ -32,6 +32,7 @@ export async function ravenSource(
         ),
         Math.max(max, ...short.map(({ lastMax }) => lastMax)),
       )
+      pacer.came(range.high - range.low + 1, Date.now())
       ends.set(range.node, range.high)
       return [{ database, collection, ...range }]
     },
