@@ -231,7 +231,7 @@ function lostOf(rows: Rows, row: CollectionRow): number {
  * restored ledger has lost.
  */
 const SERIALS_SKIPPED = 1e9
-/** And so many for each number: who restores one backup twice adds the numbers of the first time. */
+/** And so many for each number: a second restore of one backup adds those of the first. */
 const SERIALS_PER_NUMBER = 100
 
 /** Nobody grants more between two backups. A floor never goes down again. */
