@@ -231,6 +231,8 @@ function lostOf(rows: Rows, row: CollectionRow): number {
  * restored ledger has lost.
  */
 const SERIALS_SKIPPED = 1e9
+/** And so many for each number: a second restore of one backup adds those of the first. */
+const SERIALS_PER_NUMBER = 100
 
 /** Nobody grants more between two backups. A floor never goes down again. */
 const MAX_RAISE = 1e12
@@ -281,7 +283,8 @@ export function raiseFloors(
   refuseFollowed(before, by, followed)
   const loaded = [...rows.collections.values()]
   const floor = sum(before.floor, by)
-  const serial = sum(Math.max(before.serial, ...loaded.map((row) => row.serial)), SERIALS_SKIPPED)
+  const skipped = SERIALS_SKIPPED + SERIALS_PER_NUMBER * by
+  const serial = sum(Math.max(before.serial, ...loaded.map((row) => row.serial)), skipped)
   const usedUp: string[] = []
   const raised = (name: string, number: number): number => {
     if (by < MAX_NUMBER - number) return number + by

@@ -175,3 +175,15 @@ test('another series, whose till made numbers since the backup, goes on', async 
   expect(await makes(till8, 'd')).toEqual(['T8-000004'])
   expect((await registry())[1]).toMatchObject({ series: 'T8', device: 'Till 8', last: 4 })
 })
+
+test('a backup that is restored twice stops nobody, if the floors go up by both', async () => {
+  await restore()
+  await shop.ledger.raiseFloors({ database: 'default', by: 10 })
+  const till9 = till('Till 9')
+  await idsOf(till9.receipts, 'a')
+  till9.hilo.goOffline()
+  await restore()
+  await shop.ledger.raiseFloors({ database: 'default', by: 20 })
+  expect(await makes(till9, 'b')).toEqual(['V-000001'])
+  expect(await shop.ledger.restored()).toEqual([])
+})
