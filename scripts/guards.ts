@@ -1052,6 +1052,11 @@ export const GUARDS: Guard[] = [
     'const tokenVersion = grant.tokenVersion + 1',
   ),
   guard(
+    'H28 of two tills that got a series after restores of one backup, one goes on',
+    'addons/consecutive/forgotten-hand-over',
+    'return { ...token, isOfOther: false }',
+  ),
+  guard(
     'H28 two devices that a restored ledger took for one go on with nothing',
     'addons/consecutive/forgotten-hand-over',
     'const row = stored',

@@ -13,8 +13,8 @@ export const TENANTS: readonly Tenant[] = ['north', 'south']
 export const ofTenant = (tag: string, tenant: Tenant): string => (tenant ? `${tag}@${tenant}` : tag)
 
 /**
- * The name of a device's state: it has one for each collection as its app spells it, of each tenant,
- * with the separator of the ids.
+ * The name of a device's state: it has one for each collection as its app spells it, of each
+ * tenant, with the separator of the ids.
  */
 export const stateNamed = (spelled: string, tenant: Tenant, separator: string): string =>
   `${ofTenant(spelled, tenant)}${separator}`

@@ -3,9 +3,8 @@
  * copies comes first for its device. Pure. Guarantees that only one of them makes numbers, or that
  * the series ends for both.
  */
-import type { TokenContent } from './grant-token.js'
 import type { HandOver, SeriesCheckIn } from './ledger.js'
-import { endedForBoth, handOverOf, nextHandOver, SERVER } from './lost-device.js'
+import { endedForBoth, handOverOf, nextHandOver, SERVER, type SeriesToken } from './lost-device.js'
 import type { FirstShown, GrantRow, SeriesRow } from './rows.js'
 import { withNextToken } from './shown-tokens.js'
 
@@ -35,10 +34,11 @@ interface Shown {
 export function withShown(
   row: SeriesRow,
   grant: GrantRow,
-  token: TokenContent,
+  token: SeriesToken,
   { id, heard }: Pick<SeriesCheckIn, 'id' | 'heard'>,
   restores: number,
 ): (Shown & { isNew: boolean }) | undefined {
+  if (token.isOfOther) return undefined
   const firsts = firstsOf(row)
   const first = firsts.at(-1)
   const { tokenVersion } = token
@@ -75,14 +75,15 @@ export function withShown(
 export function withSecond(
   row: SeriesRow,
   grant: GrantRow,
-  token: TokenContent,
+  token: SeriesToken,
   { last, at }: Pick<SeriesCheckIn, 'last' | 'at'>,
 ): Shown | undefined {
   const first = handOverOf(row, token) ? undefined : newerThan(row, token)
   if (!first) return undefined
   const { heard, restores } = first
   const tokenVersion = nextHandOver(grant)
-  const two = { reason: TWO, heard, made: heard, tokenVersion, restores, at }
+  const nobody = { claim: { id: '', by: null } }
+  const two = { reason: TWO, heard, made: heard, tokenVersion, restores, at, ...nobody }
   return {
     row: withBoth(endedForBoth(row, two), first, Math.max(row.last, last)),
     grant: { ...grant, tokenVersion, checkIn: null },
@@ -97,7 +98,7 @@ export function withSecond(
 export function withSecondOfLost(
   row: SeriesRow,
   { from, to }: HandOver,
-  token: TokenContent,
+  token: SeriesToken,
   { last, at }: Pick<SeriesCheckIn, 'last' | 'at'>,
 ): { row: SeriesRow; handedOver: HandOver } | undefined {
   const first = newerThan(row, token)
@@ -121,5 +122,5 @@ function withBoth(row: SeriesRow, { heard }: FirstShown, last: number): SeriesRo
 }
 
 /** The token that was shown first after a restore, if this one is newer, and from before it. */
-const newerThan = (row: SeriesRow, { tokenVersion }: TokenContent): FirstShown | undefined =>
+const newerThan = (row: SeriesRow, { tokenVersion }: SeriesToken): FirstShown | undefined =>
   firstsOf(row).find((first) => first.tokenVersion < tokenVersion && tokenVersion < first.next)

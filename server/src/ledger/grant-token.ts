@@ -26,6 +26,8 @@ export interface TokenContent {
   /** The highest number that the grant held when the token was written. */
   high: number
   collection: string
+  /** Of a series that was handed over: the beginning of the claim by which its device got it. */
+  takenBy?: string | undefined
 }
 
 export interface GrantTokens {
@@ -40,8 +42,11 @@ const ID_BYTES = 12
 /** Random bytes are drawn for this many ids at once: the draw costs more than the bytes. */
 const POOLED_IDS = 256
 
-/** A name of 501 bytes can have 752 in lower case, with a `|`: `İ` becomes two characters. */
-const TOKEN = /^(([\w-]{16})\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})\.([\w-]{1,1003}))\.([\w-]{22})$/
+/**
+ * A name of 501 bytes can have 752 in lower case, with a `|`: `İ` becomes two characters. A line
+ * with a part of a claim may follow.
+ */
+const TOKEN = /^(([\w-]{16})\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})\.([\w-]{1,1037}))\.([\w-]{22})$/
 
 const pool = Buffer.alloc(ID_BYTES * POOLED_IDS)
 let next = pool.length
@@ -78,9 +83,9 @@ export function grantTokens(secrets: readonly string[], region = ''): GrantToken
   const macOf = (body: string, key: KeyObject) =>
     Buffer.from(digestOf(body, key), 'base64url').subarray(0, MAC_BYTES)
   return {
-    write({ id, tokenVersion, serial, high, database, collection }) {
-      const name = Buffer.from(collection).toString('base64url')
-      const body = `${id}.${tokenVersion}.${serial}.${high}.${name}`
+    write({ id, tokenVersion, serial, high, database, collection, takenBy }) {
+      const name = Buffer.from(takenBy ? `${collection}\n${takenBy}` : collection)
+      const body = `${id}.${tokenVersion}.${serial}.${high}.${name.toString('base64url')}`
       return `${body}.${macOf(signed(body, database), keys[0]!).toString('base64url')}`
     },
     read(token, database) {
@@ -90,12 +95,14 @@ export function grantTokens(secrets: readonly string[], region = ''): GrantToken
       const shown = Buffer.from(mac!, 'base64url')
       if (!keys.some((key) => timingSafeEqual(macOf(signed(body, database), key), shown)))
         return undefined
+      const [collection, takenBy] = Buffer.from(name!, 'base64url').toString().split('\n')
       return {
         id: id!,
         tokenVersion: Number(tokenVersion),
         serial: Number(serial),
         high: Number(high),
-        collection: Buffer.from(name!, 'base64url').toString(),
+        collection: collection!,
+        takenBy,
       }
     },
   }

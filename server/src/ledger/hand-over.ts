@@ -7,7 +7,7 @@ import { databaseIn, isRestored, isUnlisted, type LedgerContext } from './core.j
 import type { TokenContent } from './grant-token.js'
 import { joined, markedAs, othersOf, periodsOf, storedPeriods, withOthers } from './heard.js'
 import type { HandOverRefusal, SeriesClaim, SeriesHandOver, SeriesOutcome } from './ledger.js'
-import { TOKENS_OF_RESTORE, TOKENS_SKIPPED } from './lost-device.js'
+import { TOKENS_OF_RESTORE, TOKENS_SKIPPED, takenByOf } from './lost-device.js'
 import type { Rows, StepResult } from './row-store.js'
 import type { SeriesRow, StoredHandOver } from './rows.js'
 import { givenTo, handOversOf, numbersAfter, restOf } from './series-row.js'
@@ -127,10 +127,10 @@ export function takeOver(
   if (!stored || !grant || !isFor(stored, claim, ended)) return { answer: undefined, changes: {} }
   // guard: H28 who goes on with a series begins above what the lost device told before
   const row = withOthers(stored)
-  const answered = (replaced: typeof grant, isRepeat: boolean): SeriesOutcome => ({
+  const answered = (replaced: typeof grant, taken: SeriesRow, isRepeat: boolean) => ({
     ordinal: row.ordinal,
     name: row.name,
-    token: tokens.write(replaced),
+    token: tokens.write({ ...replaced, ...takenByOf(taken) }),
     ledger,
     isRepeat,
     after: { last: row.last, periods: periodsOf(row) },
@@ -147,7 +147,7 @@ export function takeOver(
   const done = handOversOf(row)
   const newest = done.at(-1)!
   if (newest.claim?.id === id && newest.claim.by === by && grant.checkIn === id)
-    return { answer: answered(grant, true), changes: {} }
+    return { answer: answered(grant, row, true), changes: {} }
   if (done.some((each) => each.claim?.id === id)) return refuse('spent')
   if (isUnlisted(rows, row.database)) return { answer: { refused: 'unlisted' }, changes: {} }
   // guard: H28 a hand-over from before a restore is given to nobody
@@ -157,5 +157,8 @@ export function takeOver(
   const numbers = numbersAfter(before, periodsOf(row))
   const taken = [...before, { ...newest, numbers, claim: { id, by } }]
   const changed: SeriesRow = { ...row, seenAt: at, handOvers: JSON.stringify(taken) }
-  return { answer: answered(replaced, false), changes: { grants: [replaced], series: [changed] } }
+  return {
+    answer: answered(replaced, changed, false),
+    changes: { grants: [replaced], series: [changed] },
+  }
 }

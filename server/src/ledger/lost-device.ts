@@ -33,7 +33,7 @@ const FORGOTTEN =
 export function withForgotten(
   row: SeriesRow,
   grant: Pick<TokenContent, 'tokenVersion'>,
-  shown: Pick<TokenContent, 'tokenVersion'>,
+  shown: Pick<TokenContent, 'tokenVersion' | 'takenBy'>,
   { restores, at }: Pick<StoredHandOver, 'restores' | 'at'>,
 ): SeriesRow {
   const after = handOversIn(shown)
@@ -46,11 +46,15 @@ export function withForgotten(
     tokenVersion,
     restores,
     at,
+    claim: { id: shown.takenBy ?? '', by: null },
   })
 }
 
 /** What the ledger knows of two devices which it cannot tell apart. */
-type Two = Pick<StoredHandOver, 'reason' | 'heard' | 'made' | 'tokenVersion' | 'restores' | 'at'>
+type Two = Pick<
+  StoredHandOver,
+  'reason' | 'heard' | 'made' | 'tokenVersion' | 'restores' | 'at' | 'claim'
+>
 
 /** The series is closed, and has gone to nobody that is known. */
 export function endedForBoth(row: SeriesRow, two: Two): SeriesRow {
@@ -60,7 +64,6 @@ export function endedForBoth(row: SeriesRow, two: Two): SeriesRow {
     ...{ from: row.device, to: OTHER, by: SERVER, period: '', last: 0 },
     numbers: numbersAfter(handOversOf(row), periodsOf(row)),
     others: othersOf(row),
-    claim: { id: '', by: null },
     ...restOf(row),
   }
   return {
@@ -83,13 +86,38 @@ export const nextHandOver = (grant: Pick<TokenContent, 'tokenVersion'>): number 
 const handOversIn = ({ tokenVersion }: Pick<TokenContent, 'tokenVersion'>): number =>
   Math.floor(tokenVersion / TOKENS_SKIPPED)
 
+/** A token of a series, and whether this ledger handed the series to its device. */
+export interface SeriesToken extends TokenContent {
+  /** A ledger did that was restored from the same backup, and this one has another in its place. */
+  isOfOther: boolean
+}
+
+/** @param restores of the database */
+export function seriesToken(row: SeriesRow, token: TokenContent, restores: number): SeriesToken {
+  const done = handOversOf(row).find((each) => handOversIn(each) === handOversIn(token))
+  const { claim } = done ?? {}
+  // Who took what the backup has as not taken yet did so before the restore.
+  const isOurs = claim ? partOf(claim) === (token.takenBy ?? '') : done?.restores !== restores
+  // guard: H28 of two tills that got a series after restores of one backup, one goes on
+  return { ...token, isOfOther: !isOurs }
+}
+
+/** What the token of a series says of the claim by which its device got the series. */
+export const takenByOf = (row: SeriesRow): Pick<TokenContent, 'takenBy'> => {
+  const claim = handOversOf(row).at(-1)?.claim
+  return { takenBy: claim && partOf(claim) }
+}
+
+const partOf = ({ id }: NonNullable<StoredHandOver['claim']>): string => id.slice(0, 24)
+
 /**
  * The first hand-over after a token was written: it ended the token. A person did not speak of the
  * numbers of a device that got the series by one that a restore has forgotten: the device that had
  * it before may have made the same ones.
  */
-export function handOverOf(row: SeriesRow, token: TokenContent): StoredHandOver | undefined {
-  const done = handOversOf(row).find((each) => token.tokenVersion < each.tokenVersion)
+export function handOverOf(row: SeriesRow, token: SeriesToken): StoredHandOver | undefined {
+  const ends = (each: StoredHandOver) => token.isOfOther && handOversIn(each) === handOversIn(token)
+  const done = handOversOf(row).find((each) => token.tokenVersion < each.tokenVersion || ends(each))
   if (!done || !isOfForgotten(done, token)) return done
   // guard: H28 what a till made after a forgotten hand-over is in doubt, whatever a person states
   const nothing = { period: '', last: 0, made: done.heard, otherPeriods: undefined }
@@ -97,8 +125,8 @@ export function handOverOf(row: SeriesRow, token: TokenContent): StoredHandOver 
 }
 
 /** Was a token written after a hand-over that the ledger had forgotten when it did this one? */
-const isOfForgotten = ({ holder }: StoredHandOver, token: TokenContent): boolean =>
-  holder !== undefined && handOversIn(holder) !== handOversIn(token)
+const isOfForgotten = ({ holder }: StoredHandOver, token: SeriesToken): boolean =>
+  holder !== undefined && (token.isOfOther || handOversIn(holder) !== handOversIn(token))
 
 /**
  * The series when a device that has lost it shows its token.
@@ -108,7 +136,7 @@ const isOfForgotten = ({ holder }: StoredHandOver, token: TokenContent): boolean
 export function withHolder(
   row: SeriesRow,
   done: StoredHandOver,
-  token: TokenContent,
+  token: SeriesToken,
   id: string,
 ): SeriesRow | undefined {
   const { holder } = done

@@ -20,7 +20,15 @@ import type {
   SeriesOutcome,
   SeriesResult,
 } from './ledger.js'
-import { handOverOf, SERVER, withForgotten, withHolder, withLost } from './lost-device.js'
+import {
+  handOverOf,
+  SERVER,
+  seriesToken,
+  takenByOf,
+  withForgotten,
+  withHolder,
+  withLost,
+} from './lost-device.js'
 import { otherLedger } from './name.js'
 import { MAX_NUMBER } from './number-line.js'
 import type { NewGrant } from './overlap.js'
@@ -126,17 +134,18 @@ export function claimSeries(
 export function checkInSeries(
   rows: Rows,
   request: Omit<SeriesCheckIn, 'token'>,
-  token: TokenContent | undefined,
+  read: TokenContent | undefined,
   { tokens, bound }: Pick<LedgerContext, 'tokens' | 'bound'>,
 ): StepResult<SeriesResult> {
-  if (!token) return { answer: 'unknown', changes: {} }
+  if (!read) return { answer: 'unknown', changes: {} }
   const { database, id, at } = request
-  const grant = rows.grants.get(token.id)
-  const stored = rows.series.get(token.id)
-  const databases = provenBy(rows, [{ database, shown: [{ token }] }], bound)
-  const isGone = !grant || isDropped(rows, database, token)
+  const grant = rows.grants.get(read.id)
+  const stored = rows.series.get(read.id)
+  const databases = provenBy(rows, [{ database, shown: [{ token: read }] }], bound)
+  const isGone = !grant || isDropped(rows, database, read)
   if (isGone || stored?.database !== database) return { answer: 'unknown', changes: { databases } }
   const { restores } = databaseIn(rows, database)
+  const token = seriesToken(stored, read, restores)
   // guard: H28 two devices that a restored ledger took for one go on with nothing
   const row = withForgotten(stored, grant, token, { restores, at })
   const shown = withShown(row, grant, token, request, restores)
@@ -177,7 +186,7 @@ export function checkInSeries(
   const { closedAt, closedBy, reason } = seen
   return {
     answer: {
-      token: tokens.write(shown.grant),
+      token: tokens.write({ ...shown.grant, ...takenByOf(row) }),
       ...givenTo(row),
       ...markedAs(seen),
       // guard: H40 a ledger that went back hears of the periods again

@@ -187,3 +187,30 @@ test('a backup that is restored twice stops nobody, if the floors go up by both'
   expect(await makes(till9, 'b')).toEqual(['V-000001'])
   expect(await shop.ledger.restored()).toEqual([])
 })
+
+test.each([
+  ['is heard when the other one has the series', true],
+  ['is heard before the other one asks for the series', false],
+])(
+  'of two tills that got a series after restores of one backup, the first %s: it ends',
+  async (_, isTaken) => {
+    await restored()
+    const till5 = await handedOver('Till 5', 3)
+    expect(await idsOf(till5.receipts, 'z', 'zz')).toEqual(['T3-000006', 'T3-000007'])
+    await restored()
+    expect(await handOver('Till 6', 5)).toMatchObject({ device: 'Till 6' })
+    const till6 = till('Till 6')
+    if (isTaken) expect(await idsOf(till6.receipts, 'a')).toEqual(['T3-000006'])
+    till5.hilo.goOnline()
+    await endOf(till5).toMatchObject({
+      ...{ kind: 'handed-over', to: 'Till 6', ...unsure },
+      doubtful: { to: 7 },
+    })
+    expect(await idsOf(till6.receipts, 'b')).toEqual([isTaken ? 'T3-000007' : 'T3-000008'])
+    const [{ ended, numbers }] = (await till5.receipts.report()) as [SeriesReport]
+    expect(ended).toMatchObject({ kind: 'handed-over' })
+    const inDoubt = numbers.filter(({ isDoubtful }) => isDoubtful).map(({ id }) => id)
+    expect(inDoubt).toEqual(expect.arrayContaining(['T3-000006', 'T3-000007']))
+    expect((await registry())[0]).toMatchObject({ device: 'Till 6', doubtful: { to: 7 } })
+  },
+)
