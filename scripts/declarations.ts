@@ -14,7 +14,7 @@ import { isOneOf, type Package } from './packages.js'
 const FROM_SERVER = '../../src/'
 
 /** No app uses a type of these by name, so no editor shows what their comments say. */
-const UNNAMED = ['wire', 'activity', 'http', 'links', 'online', 'register-check']
+const UNNAMED = ['wire', 'activity', 'http', 'links', 'online', 'register-check', 'rows']
 
 /**
  * Runs `tsc` with tsconfig.build.json once for all packages, then copies to each `dist` the

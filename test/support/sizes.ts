@@ -40,8 +40,8 @@ const SIZES = {
   PAGE_WALKS: { small: 50, full: 1_000 },
   /** Random sequences that a property is tried with, where one of them takes milliseconds. */
   SEQUENCES: { small: 50, full: 250 },
-  /** Random lives of tills, of 60 steps each. */
-  TILL_LIVES: { small: 15, full: 400 },
+  /** Random lives of tills, of 60 steps each, seeds from 1 on. */
+  TILL_LIVES: { small: 10, full: 60 },
   /** Steps of random ledgers. */
   LEDGER_RUNS: { small: 30, full: 150 },
   /** Random requests to the server, most of them hostile. */

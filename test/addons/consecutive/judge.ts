@@ -14,9 +14,10 @@ export interface InHand {
   period: string
   number: number
   key: string
-  heard: boolean
   /** Its storage has gone, and the server does not know of it. */
   isForgotten?: true
+  /** Two copies of one storage went on, and this one had no network. */
+  isOfCopy: boolean
 }
 
 /** What one storage has to tell. */
@@ -56,14 +57,19 @@ export class Judge {
   }
 
   /** A customer gets a receipt. */
-  handsOut({ given, states, closed }: Told, key: string, answer: ConsecutiveNumber): void {
+  handsOut(
+    { given, states, closed }: Told,
+    key: string,
+    answer: ConsecutiveNumber,
+    isCopied: boolean,
+  ): void {
     const { id, number, period = '', heard } = answer
     const had = given.get(key)
     expect(id, `of ${key} again`).toBe(had?.id ?? id)
     if (had) return
     const series = id.slice(0, id.indexOf('-'))
     expect(closed).not.toContain(`${series} ${period}`)
-    const receipt = { id, number, period, series, heard, key }
+    const receipt = { id, number, period, series, key, isOfCopy: isCopied && !heard }
     given.set(key, receipt)
     states.set(key, 'open')
     this.inHand.push(receipt)
@@ -114,7 +120,9 @@ export class Judge {
       // docs/document-numbers.md: "Numbers that both may have handed out are doubtful".
       // docs/copies-and-ledgers.md: "The server can't find what it never heard of: the numbers of
       // the last seconds before a device went back, and all that two copies make offline".
-      const isTold = given.some(({ id, isForgotten }) => isForgotten || this.#doubtful.has(id))
+      const isTold =
+        given.some(({ id, isForgotten }) => isForgotten || this.#doubtful.has(id)) ||
+        given.every(({ isOfCopy }) => isOfCopy)
       // One sale may be asked for again, also where a copy was put back meanwhile.
       const isOneSale = given.every(({ key }) => key === given[0]!.key)
       expect(isOneSale || isTold, `${name}: ${JSON.stringify(given)}`).toBe(true)
