@@ -14,7 +14,7 @@ export interface Limits {
  */
 export const ENTRIES: (Limits & { name: string; file: string })[] = [
   { name: 'page', file: 'client/index.js', budget: 17.8 * kB, goal: 11.9 * kB },
-  { name: 'worker', file: 'worker/entry.js', budget: 22.8 * kB, goal: 14.8 * kB },
+  { name: 'worker', file: 'worker/entry.js', budget: 22.9 * kB, goal: 14.8 * kB },
   { name: 'inspector', file: 'addons/inspector/index.js', budget: 9 * kB },
   { name: 'raven (with its pluraliser)', file: 'addons/raven.js' },
   { name: 'format (with its cipher)', file: 'addons/format.js' },

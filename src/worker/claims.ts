@@ -155,8 +155,8 @@ export function newClaims(record: CollectionRecord, requests: ClaimRequests, che
   }
 
   /** The claim to send, durably stored; none when enough is free. */
-  async function begin(id: string, want: number, mayPark: boolean): Promise<Begun> {
-    const ledgers = record.isNew ? await owner.ledgersOf(target.database) : undefined
+  function begin(id: string, want: number, mayPark: boolean): Promise<Begun> {
+    const ledgers = owner.ledgersInUse(target.database)
     return record.updateAndServe<Begun>('claim', (state, { reserve, date }) => {
       if (state.stopped) throw twoLedgers(state.stopped)
       const pages = pagesWithOffers(state, want)

@@ -29,8 +29,8 @@ export interface OwnerContext extends Omit<Background, 'stop'> {
   explained(failure: Failure): Promise<Failure>
   /** What this device has stored of one database of its server. */
   statesOf(database: string): Promise<DeviceState[]>
-  /** The ledgers that this device holds numbers of. One whose storage fails knows none. */
-  ledgersOf(database: string): Promise<LedgerNames | undefined>
+  /** The ledgers of the collections of a database that this page uses. */
+  ledgersInUse(database: string): LedgerNames | undefined
   /** Undefined where tabs cannot send each other messages. */
   tabs: Tabs | undefined
 }

@@ -93,7 +93,12 @@ export function createOwner(world: World): Owner {
       url: config.url,
       explained,
       statesOf,
-      ledgersOf,
+      ledgersInUse: (database) =>
+        merged(
+          [...collections.values()].flatMap(({ record }) =>
+            record.target.database === database ? record : [],
+          ),
+        ),
       // Ranges in memory are this tab's alone: other tabs' news are not about them.
       tabs: world.openTabs?.(config.name, config.page, {
         onChange(collection, view) {
@@ -151,9 +156,7 @@ export function createOwner(world: World): Owner {
     (await states()).filter(({ database }) => database === name)
 
   async function ledgersOf(database: string): Promise<LedgerNames | undefined> {
-    const stored = await statesOf(database).catch(() => [])
-    const known = stored.flatMap(({ ledgers }) => (ledgers ? [ledgers] : []))
-    return known.length > 0 ? Object.assign({}, ...known) : undefined
+    return merged(await statesOf(database).catch(() => []))
   }
 
   function collection(target: Target): OwnedCollection {
@@ -248,6 +251,11 @@ export function createOwner(world: World): Owner {
       for (const each of collections.values()) each.retryNow()
     },
   }
+}
+
+function merged(all: readonly { ledgers?: LedgerNames | undefined }[]): LedgerNames | undefined {
+  const known = all.flatMap(({ ledgers }) => (ledgers ? [ledgers] : []))
+  return known.length > 0 ? Object.assign({}, ...known) : undefined
 }
 
 /** Records of somebody else may be there, too. */
