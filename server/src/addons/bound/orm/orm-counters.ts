@@ -67,15 +67,10 @@ export function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: 
     if (problems.length > 0) throw new CounterUnusable(problems.join(' '))
   }
 
-  /** How many blocks to take when `blocks` are needed. */
-  function paced(binding: Counter, blocks: number): number {
-    if (!binding.yields) return blocks
+  function pacerOf(binding: Counter): Pacer | undefined {
     const pacer = pacers.get(binding) ?? new Pacer(MOST_AT_ONCE)
     pacers.set(binding, pacer)
-    const now = performance.now()
-    const paced = pacer.take(blocks, now)
-    pacer.came(paced, now)
-    return paced
+    return binding.yields ? pacer : undefined
   }
 
   /** Spans of the stock of which the back end has ids. */
@@ -102,12 +97,15 @@ export function ormCounters(ledger: string, bindings: Bindings<Relation>, tell: 
       const wanted = missing(used)
       if (wanted === 0 || !hasIdsAbove(binding, above)) return { fresh: [], used, isAtEnd }
       await refuseUnproven(query, binding)
-      const count = paced(binding, Math.ceil(wanted / Number(binding.blocks.size)))
+      const pacer = pacerOf(binding)
+      const needed = Math.ceil(wanted / Number(binding.blocks.size))
+      const count = pacer?.take(needed, performance.now()) ?? needed
       // guard: H20 a shared counter gives nothing that another collection has
       const floor = isShared(binding)
         ? Math.max(above, await reachOf(query, ledger, binding))
         : above
       const taken = await explained(binding, () => takeBlocks(query, binding, count, wanted, floor))
+      pacer?.came(count, performance.now())
       for (const range of joined(taken.used)) tell(usedText(binding, range, 'were passed over'))
       return { fresh: taken.fresh, used, isAtEnd }
     },
