@@ -167,6 +167,9 @@ export interface NumberRow {
   flags?: ChainFlag[]
 }
 
+/** What a number can become. */
+export type SettledState = Exclude<NumberRow['state'], 'open'>
+
 /**
  * One thing that happened to the series of a collection. The register of these only grows.
  *

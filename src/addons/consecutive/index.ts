@@ -8,7 +8,13 @@ import { HiloError } from '../../core/errors.js'
 import type { CollectionRef } from '../../core/names.js'
 import { isSignal, onAbort, onEvent } from '../../core/on-abort.js'
 import type { StoreKey } from '../../device/device-store.js'
-import type { ChainFlag, Closing, NumberRow, SeriesStore } from '../../device/series-store.js'
+import type {
+  ChainFlag,
+  Closing,
+  NumberRow,
+  SeriesStore,
+  SettledState,
+} from '../../device/series-store.js'
 import type { ExportOptions } from './chain-export.js'
 import type { Known, Verified } from './chain-verify.js'
 import { checkCall, frozen, must } from './checks.js'
@@ -27,14 +33,14 @@ import {
 } from './options.js'
 import { aboveOf, dataOf, isEnding, rangesOf, restOf } from './ranges.js'
 import type { SeriesReport } from './report.js'
-import { numberOf, type SettledState, settledAs } from './rows.js'
+import { numberOf, settledAs } from './rows.js'
 import { Series, type TakenNumber, untilAborted } from './series.js'
 import type { SeriesServer } from './server.js'
 import { contentOf, SeriesStorage } from './storage.js'
 
 export type { StatedPeriod } from '../../core/series-marks.js'
 export type { SeriesHandedOver } from '../../core/wire.js'
-export type { Closing, NumberRange, Reopened } from '../../device/series-store.js'
+export type { Closing, NumberRange, Reopened, SettledState } from '../../device/series-store.js'
 export type { ExportOptions } from './chain-export.js'
 export type { LocalDate } from './moment.js'
 export type { HeldSeries } from './numbers.js'
@@ -46,7 +52,6 @@ export type {
   SeriesReport,
   Settlement,
 } from './report.js'
-export type { SettledState } from './rows.js'
 export type { SeriesEnd, SeriesLedgers } from './state.js'
 
 /** A number of this device's series. */

@@ -8,7 +8,7 @@ import {
   RANGE_PREFIX,
   SERIES_NAME,
 } from '../../core/wire.js'
-import type { NumberRange } from '../../device/series-store.js'
+import type { NumberRange, SettledState } from '../../device/series-store.js'
 import type { Chain } from './chain.js'
 import { badOption, called, checkCall, checkText, frozen, isCount, must } from './checks.js'
 import type { Sealed } from './links.js'
@@ -16,7 +16,7 @@ import { dayIn, isPeriodName, type LocalDate, localDate, periodNamed } from './m
 import type { Holder } from './online.js'
 import { present } from './present.js'
 import { type DayAt, isDay, isPrefix, type Ranges } from './ranges.js'
-import { type FormatNumber, FROM, type Make, type SettledState, type Why } from './rows.js'
+import { type FormatNumber, FROM, type Make, type Why } from './rows.js'
 
 export interface ConsecutiveOptions {
   /**

@@ -2,7 +2,7 @@
 import { brief, shown } from '../../core/brief.js'
 import { HiloError } from '../../core/errors.js'
 import type { SeriesMark } from '../../core/series-marks.js'
-import type { Closing, NumberRange, NumberRow } from '../../device/series-store.js'
+import type { Closing, NumberRange, NumberRow, SettledState } from '../../device/series-store.js'
 import type { Sealed } from './links.js'
 import { present } from './present.js'
 import { aboveOf, type DayAt, type Progress, placeIn, type Ranges, rangesOf } from './ranges.js'
@@ -174,8 +174,6 @@ export const FROM = {
   voided: ['confirmed'],
   refused: ['open', 'confirmed', 'refused'],
 }
-
-export type SettledState = 'confirmed' | 'cancelled' | 'voided' | 'refused'
 
 /** The person that gives a number its state, and the reason. */
 export type Why = Pick<NumberRow, 'reason' | 'by' | 'ref'>
