@@ -22,7 +22,7 @@ export function useHiloStatus(hilo: Hilo | undefined): HiloStatus | undefined
  * @throws HiloError `invalid-collection`; TypeError when `hilo` is none
  * @example
  * const orders = useHiloStatus(hilo, 'orders')
- * return <p>{orders?.available || '…'} ids left</p>
+ * return <p>{orders?.state}</p>
  */
 export function useHiloStatus<Name extends string>(
   hilo: Hilo<Name> | undefined,

@@ -1,7 +1,7 @@
 /**
  * `<hilo-inspector>` shows the numbers and events of a {@link Hilo}, and lets a developer try it.
+ * It uses the public API only, and only while it is on the page.
  */
-// It uses the public API only, and only while it is on the page.
 import type { Activity, Hilo, HiloError, HiloStatus, Inspection } from '../../index.js'
 import { button, h, say, update } from './dom.js'
 import { createEventLog } from './event-log.js'
