@@ -4,6 +4,7 @@
  * never arrives costs a gap, not a duplicate.
  */
 import type { Failure } from '../core/errors.js'
+import type { LedgerNames } from '../core/wire.js'
 import type {
   DeviceClaim,
   DeviceState,
@@ -119,6 +120,7 @@ export interface DeviceView {
   isReleased?: true
   stopped?: Stop
   followed?: Stop
+  ledgers?: LedgerNames
   isClaiming: boolean
   /** The last claim's failure; gone with the next success. */
   failure?: Failure | undefined
@@ -150,6 +152,7 @@ export type SharedView = Pick<
   | 'isReleased'
   | 'stopped'
   | 'followed'
+  | 'ledgers'
 >
 
 export type Answer<T> = { view: DeviceView } & (T | { failure: Failure })

@@ -174,6 +174,7 @@ const SHARED = {
   isReleased: isFlag,
   stopped: isStop,
   followed: isStop,
+  ledgers: areLedgers,
 }
 
 /** Another page may be of another version, and another script may use its channel. */
@@ -206,6 +207,5 @@ const isSound = objectOf({
   unheard: maybe(areTexts),
   isApart: isFlag,
   isPlain: isFlag,
-  ledgers: areLedgers,
   former: maybe(areTexts),
 } satisfies Record<Exclude<keyof DeviceState, 'version'>, Check>)

@@ -23,6 +23,7 @@ import type { OwnerContext } from './context.js'
 import { release } from './release.js'
 import type { World } from './world.js'
 
+/** A state, and the database that it is of. */
 interface StoredState extends DeviceState {
   database: string
 }
@@ -38,7 +39,7 @@ export function createOwner(world: World): Owner {
   let isWatched = false
   let storage: StorageKind = 'opening'
 
-  /** Many collections begin or fail at once, and ask one question. */
+  /** Many collections fail at once, and ask one question. */
   let reading: Promise<StoredState[]> | undefined
 
   const isCancelled = (call: string) => calls.get(call) || background.signal.aborted
@@ -95,8 +96,8 @@ export function createOwner(world: World): Owner {
       statesOf,
       ledgersInUse: (database) =>
         merged(
-          [...collections.values()].flatMap(({ record }) =>
-            record.target.database === database ? record : [],
+          [...collections.values()].flatMap(({ record: { target, shared } }) =>
+            target.database === database ? shared : [],
           ),
         ),
       // Ranges in memory are this tab's alone: other tabs' news are not about them.
@@ -155,6 +156,7 @@ export function createOwner(world: World): Owner {
   const statesOf = async (name: string) =>
     (await states()).filter(({ database }) => database === name)
 
+  /** The ledgers that this device holds numbers of. One whose storage fails knows none. */
   async function ledgersOf(database: string): Promise<LedgerNames | undefined> {
     return merged(await statesOf(database).catch(() => []))
   }

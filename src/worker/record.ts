@@ -6,7 +6,6 @@
 import type { Failure } from '../core/errors.js'
 import { isNoAnswer } from '../core/failures.js'
 import { total } from '../core/range.js'
-import type { LedgerNames } from '../core/wire.js'
 import { asksFirst, reportIn, withUse } from '../device/check-in.js'
 import type { DeviceView, OwnerCallbacks, SharedView, Target } from '../device/contract.js'
 import type { Surroundings } from '../device/owner/lease.js'
@@ -33,8 +32,6 @@ export class CollectionRecord {
   /** The id of the claim that this owner has begun: no copy of the storage repeats it. */
   ownClaim: string | undefined
   isClaiming = false
-  /** The ledgers that granted its numbers. */
-  ledgers: LedgerNames | undefined
   /** Why the last claim failed, as the status shows it. */
   failure: Failure | undefined
   /** The last state that was read, as a status shows it. */
@@ -113,7 +110,6 @@ export class CollectionRecord {
       })
       const { state, result } = done
       owner.served ??= state.nodes
-      this.ledgers = state.ledgers
       if (state.isPlain) source.wasPlain?.(target.database)
       if (state.answered !== before.answered) {
         // Only an owner whose own check-in was answered stores that.

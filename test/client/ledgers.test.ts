@@ -102,6 +102,18 @@ test('starting over leaves nothing of the first one in another collection', asyn
   expect(numberOf(await next.nextId('tickets'))).toBeGreaterThan(18)
 })
 
+test('another tab that has not asked since claims for a new collection, too', async () => {
+  const { hilo } = await opened()
+  const second = shop.open(OPTIONS).hilo
+  await second.nextId('orders')
+  answerAsOther()
+  expect(await askServer(hilo)).toBe('other-ledger')
+  await eventually(() => expect(second.status('orders').stopped).toBeDefined())
+  await hilo.startOver()
+  await eventually(() => expect(second.status('orders').stopped).toBeUndefined())
+  expect(await second.nextId('lines')).toMatch(/^lines\//)
+})
+
 test('is heard where it answers one claim of two collections, and no other', async () => {
   const { hilo } = await opened()
   await hilo.nextId('lines')

@@ -8,7 +8,8 @@ import { isShown } from '../stored.js'
 import { kept, type Surroundings } from './lease.js'
 
 export function show(state: DeviceState, around: Surroundings): SharedView {
-  const { ranges, gaps, checkedIn, serverTag, nodes, isReleased, stopped, followed } = state
+  const { ranges, gaps, checkedIn, serverTag, nodes, isReleased, stopped, followed, ledgers } =
+    state
   return {
     // Numbers that wait for a person's decision serve nobody.
     free: stopped ? 0 : total(ranges),
@@ -21,6 +22,7 @@ export function show(state: DeviceState, around: Surroundings): SharedView {
     ...(nodes && nodes.length > 1 && { mixedNodes: nodes }),
     ...(stopped && { stopped }),
     ...(followed && { followed }),
+    ...(ledgers && { ledgers }),
   }
 }
 
