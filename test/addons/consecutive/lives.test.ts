@@ -434,7 +434,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-async function lives(number: number): Promise<void> {
+async function live(number: number): Promise<void> {
   const [drawn] = fc.sample(lifeOfShop, { numRuns: 1, seed: number })
   const { steps, ...kind } = drawn!
   vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 21) })
@@ -450,7 +450,7 @@ async function lives(number: number): Promise<void> {
   }
 }
 
-test('no number is in two hands and none is missing, whatever happens to tills', async () => {
-  const first = Number(process.env.TEST_SEED ?? 1)
-  for (let each = first; each < first + sizeOf('TILL_LIVES'); each++) await lives(each)
-})
+const first = Number(process.env.TEST_SEED ?? 1)
+const numbers = Array.from({ length: sizeOf('TILL_LIVES') }, (_, index) => first + index)
+
+test.each(numbers)('no number of life %i is in two hands, and none is missing', live)
