@@ -241,6 +241,16 @@ describe('after a restore', () => {
     expect(complained()).toHaveLength(1)
   })
 
+  test('of two forgotten hand-overs to one device, the first one counts', () => {
+    begin({ isUnaware: false })
+    const periods = [{ period: 'P0', first: 1, last: 6 }]
+    receipts.handedOver(lost as never, { letter: 'A', device: 'd2', periods } as never)
+    receipts.forgets([{ letter: 'A', takers: ['d2', 'd2'] }], devices)
+    printed(5, 'd1', 'd2')
+    expect(complained()).toEqual([])
+    expect(tolerated).toEqual(['a receipt of a hand-over that a restore had forgotten'])
+  })
+
   test('a number of before a hand-over is told again when the series has come back', () => {
     begin({ isUnaware: false })
     printed(5, 'd2')

@@ -95,6 +95,8 @@ export class Receipts {
   readonly #heardBefore = new Map<string, number>()
   /** What two devices may make because of a restore: it forgot a hand-over, or what it is of. */
   readonly #repeated: Repeated[] = []
+  /** By letter: the device that it was handed over to last. */
+  readonly #takers = new Map<string, string>()
   /** What a device that gets a series handed over makes no more. */
   readonly #lasts = new Map<string, Repeated['lasts']>()
   /**
@@ -277,18 +279,26 @@ export class Receipts {
   }
 
   /** An older copy of all that is stored of its series takes its place. */
-  goBack({ name, disk }: Device): void {
+  goBack(device: Device): void {
+    const { name, disk } = device
     const stored = storedSeries(disk)
     const { begun } = stored.state.current!
     const older = this.#older.get(name)
     this.#older.set(name, stored)
     if (!older || older.state.current?.begun !== begun) return
-    const isKept = (row: NumberRow) => older.numbers.some(({ id }) => id === row.id)
-    for (const row of stored.numbers) if (!isKept(row)) this.#deleted.add(`${name} ${row.id}`)
     changeStored(disk, older)
+    this.forgot(device)
     this.#older.delete(name)
     this.#wentBack.add(name)
     this.#simulation.hit('receipts went back')
+  }
+
+  /** An older copy of what this device has stored took its place. */
+  forgot({ name, disk }: Device): void {
+    const { numbers } = storedSeries(disk)
+    for (const [id, all] of this.#made)
+      if (all.some(({ device }) => device === name) && !numbers.some((row) => row.id === id))
+        this.#deleted.add(`${name} ${id}`)
   }
 
   /** The server may have forgotten what these devices know it has heard of. */
@@ -398,8 +408,12 @@ export class Receipts {
     const { letter, device: name, periods } = series
     this.#promise(lost, series)
     this.#handedOver.add(letter)
-    const lasts = new Map(periods.map(({ period, last }) => [period, last]))
+    // Who had it already goes on where it stood.
+    const hadIt = this.#takers.get(letter) === name
+    const known = hadIt ? this.#lasts.get(`${letter} ${name}`) : undefined
+    const lasts = known ?? new Map(periods.map(({ period, last }) => [period, last]))
     this.#lasts.set(`${letter} ${name}`, lasts)
+    this.#takers.set(letter, name)
     for (const { takers } of this.#repeated.filter((each) => each.letter === letter))
       takers.add(name)
     if (this.#simulation.unawareOfRestore.has(lost.node))

@@ -5,6 +5,7 @@
  */
 import { askAtOnce } from './app.js'
 import { type GivenSeries, OwnServer } from './own-servers.js'
+import { restoredBefore } from './set-back.js'
 import { type Simulation, seriesOf } from './simulation.js'
 
 /** Operators need longer. */
@@ -42,12 +43,14 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
       return server.start()
     simulation.hit('server restored')
     checker.forget(node, backup.known)
-    for (const device of devices)
+    for (const device of devices) {
+      restoredBefore(simulation, device)
       for (const { ranges, leases, offers } of simulation.statesOf(device)) {
         for (const { range } of leases) checker.mayComeBack(seriesOf(range), device.name, range)
         for (const range of [...ranges, ...offers.map((each) => each.range)])
           checker.mayComeBack(seriesOf(range), device.name, range, true)
       }
+    }
     receipts?.restored(devices)
     if (profile.forgetsHandOvers) {
       const by = checker.highestOf(node) + ON_THE_WAY

@@ -3,6 +3,7 @@
  * or a snapshot does, while nobody else has that copy. Tells the checker what the server could know
  * then: what it had heard of must not be issued again.
  */
+import type { Range } from '../../src/core/range.js'
 import type { DeviceState } from '../../src/device/state.js'
 import { askAtOnce } from './app.js'
 import type { Series } from './checker.js'
@@ -89,6 +90,7 @@ export function backUpOrGoBack(
     device.lastStates.set(series, state)
     if (key === undefined || series === key) judge(simulation, device, state, backup)
   }
+  simulation.receipts?.forgot(device)
   askAtOnce(simulation, [device])
 }
 
@@ -108,10 +110,10 @@ function judge(
   state: DeviceState,
   { leased, at }: NonNullable<Device['backup']>,
 ): void {
-  const { servers, checker, claims } = simulation
+  const { servers, checker } = simulation
   const server = servers.get(device.node)
   if (!(server instanceof OwnServer)) return
-  const held = [...state.ranges, ...[...state.leases, ...state.offers].map(({ range }) => range)]
+  const held = heldIn(state)
   const tokens = held.flatMap(({ token }) => token ?? [])
   const isUnderWay = state.checkIn !== undefined || state.claim !== undefined
   const isKnown = tokens.some((token) => server.isOld(token, isUnderWay))
@@ -138,11 +140,35 @@ function judge(
       `${device.name} has leased ${late.map(({ from, to }) => `${from}–${to}`).join(' ')}, and ` +
         'the server did not hear of it',
     )
-  for (const range of held) checker.mayIssueAgain(seriesOf(range), device.name, range, why)
+  mayMakeAgain(simulation, device, state, why)
+}
+
+/**
+ * Its server is restored. What that one has forgotten, a device cannot hear that has gone back, and
+ * has not asked since.
+ */
+export function restoredBefore(simulation: Simulation, device: Device): void {
+  if (device.setBackAt < 0 || device.reachedAt > device.setBackAt) return
+  for (const state of simulation.statesOf(device))
+    mayMakeAgain(simulation, device, state, 'made again where more is broken')
+}
+
+function mayMakeAgain(
+  { checker, claims }: Simulation,
+  { name }: Device,
+  state: DeviceState,
+  why: Twice,
+): void {
+  for (const range of heldIn(state)) checker.mayIssueAgain(seriesOf(range), name, range, why)
   // The claim is sent again, and brings the same numbers.
   for (const { series, low, high } of state.claim ? claims.grantsOf(state.claim.id) : [])
-    checker.mayIssueAgain(series, device.name, { from: low, to: high }, why)
+    checker.mayIssueAgain(series, name, { from: low, to: high }, why)
 }
+
+const heldIn = ({ ranges, leases, offers }: DeviceState): Range[] => [
+  ...ranges,
+  ...[...leases, ...offers].map(({ range }) => range),
+]
 
 /** Undefined: the device has to hear that it went back before it goes on. */
 function whyAgain(

@@ -96,6 +96,19 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
+  it('a first claim shows the ledger of the numbers that are there', async () => {
+    const [outcome] = await tell([3100055])
+    if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+  })
+
+  it.each([3101286, 3101951, 3101960])(
+    'what a restore or a device that went back has forgotten is no fault (seed %i)',
+    async (seed) => {
+      const [outcome] = await tell([seed])
+      if (outcome!.violations.length > 0) expect.fail(story(outcome!))
+    },
+  )
+
   it('a device that hears two ledgers for one database goes on in its other one', async () => {
     const [outcome] = await tell([2310775])
     expect(outcome!.hits.get('a ledger begun anew')).toBeGreaterThan(0)

@@ -292,6 +292,8 @@ export class Simulation {
   #sent(request: Request): void {
     if (!this.#isStockpiling(request)) this.unrest.saw(request.from, 'requests')
     this.pauses.sent(request)
+    const device = this.devices.find(({ name }) => name === request.from)
+    if (device) this.twoLedgers.sent(device, request)
     this.askedAt.set(request.from, this.scheduler.awake)
     this.quietHours.saw(request)
     this.#refuseClosed(request)

@@ -25,6 +25,9 @@ const ANOTHER = [
   'a proxy leads to another database',
 ]
 
+/** After this time, a grant is stored. */
+const STORED_MS = 5_000
+
 interface Asked {
   tag: string
   separator: string
@@ -34,12 +37,18 @@ interface Asked {
 const REFUSED = 409
 const TELLING = [200, 201, REFUSED]
 
+const tenantOf = ({ url }: Request): Tenant => tenantIn(url.pathname.split('/')[2]!)
+
 export class TwoLedgers {
   /** By device and state: ledgers of which an answer came. */
   readonly #heard = new Map<string, Set<string>>()
   readonly #stopped = new Set<string>()
   /** By device and letter: the ledger that gave it the series last. */
   readonly #givers = new Map<string, string>()
+  /** By claim: when it was sent first. */
+  readonly #sentAt = new Map<string, number>()
+  /** By sender and database: when a ledger granted first. */
+  readonly #grantedAt = new Map<string, number>()
   readonly #simulation: Simulation
 
   constructor(simulation: Simulation) {
@@ -61,19 +70,44 @@ export class TwoLedgers {
     return this.#givers.get(`${device} ${letter}`)
   }
 
+  /**
+   * A request is sent. Of a collection that no ledger granted to this device, the first claim shows
+   * the ledgers that its sender has numbers of in that database (H34).
+   */
+  sent(device: Device, request: Request): void {
+    const { scheduler, checker, profile } = this.#simulation
+    if (profile.faults.size > 0 || device.allPages.length > 1) return
+    if (request.method !== 'POST' || !request.url.pathname.endsWith('/next')) return
+    const { claim, collections } = JSON.parse(request.body!)
+    // The claim was stored before, and stays as it was.
+    const sentAt = this.#sentAt.get(claim) ?? scheduler.now
+    this.#sentAt.set(claim, sentAt)
+    const since = this.#grantedAt.get(`${request.sender} ${tenantOf(request)}`)
+    if (since === undefined || sentAt < since + STORED_MS) return
+    for (const { tag, ledgers } of collections)
+      if (!ledgers) checker.complain(`${request.sender} claims ${tag}, and shows no ledger`)
+  }
+
   /** The device has received this answer. */
   received(device: Device, request: Request, { ledger, status, body, isOfAnother }: Reply): void {
     if (ledger === undefined || !TELLING.includes(status) || isOfAnother) return
     if (request.url.pathname.endsWith('/hilo/series') && status !== REFUSED)
       this.#givers.set(`${device.name} ${JSON.parse(body).series}`, ledger)
+    if (request.url.pathname.endsWith('/next') && status !== REFUSED)
+      this.#granted(`${request.sender} ${tenantOf(request)}`)
     const page = device.allPages.find(({ name }) => `${request.sender}.`.startsWith(`${name}.`))
-    const tenant = tenantIn(request.url.pathname.split('/')[2]!)
+    const tenant = tenantOf(request)
     for (const { tag, separator } of this.#askedFor(request)) {
       const key = `${device.name} ${stateNamed(tag, tenant, separator)}`
       const heard = this.#heard.get(key) ?? new Set()
       this.#heard.set(key, heard.add(ledger))
       if (heard.size > 1 && page) this.#requireStop(device, page, tag, tenant, separator)
     }
+  }
+
+  #granted(sender: string): void {
+    const { now } = this.#simulation.scheduler
+    this.#grantedAt.set(sender, this.#grantedAt.get(sender) ?? now)
   }
 
   /** The collections that a claim asks for, or a check-in shows tokens of. */
