@@ -182,7 +182,14 @@ describe('serve', () => {
     [['status', '--data', 'a', '--data=b'], '--data'],
     [['serve', '--hosts', 'a.lan', '--hosts', 'b.lan'], '--hosts'],
     [['serve', '--open', '--open', 'false'], '--open'],
-  ])('a setting that comes twice is refused: the first would be lost: %j', async (args, flag) => {
+    [
+      ['series', 'Shop', '--exists', 'T9', '--exists', 'T8', '--collection', 'receipts'],
+      '--exists',
+    ],
+    [['adopt', 'Shop', 'orders', '--from', 'orders.id', '--from', 'returns.id'], '--from'],
+    [['raise-floor', 'Shop', '--all', '--by', '5000', '--by', '5'], '--by'],
+    [['check', '--timeout', '5', '--timeout', '600'], '--timeout'],
+  ])('a flag that comes twice is refused: the first would be lost: %j', async (args, flag) => {
     expect(await runCli(args, {}, newFolder())).toEqual({
       code: 1,
       stdout: '',

@@ -33,6 +33,7 @@ test('somebody who reads a plan, and says yes later, changes only what it shows'
 })
 
 describe('series --hand-over', () => {
+  const LAST = ['--last', '131']
   const WHY = ['--to', 'Till 4', '--reason', 'stolen', '--by', 'anna']
 
   /**
@@ -54,7 +55,8 @@ describe('series --hand-over', () => {
     await ledger.close()
     const run = (...args: string[]) => runCli(['series', 'Shop', ...args, '--data', data])
     return {
-      handOver: (...args: string[]) => run('--hand-over', 'T3', ...WHY, '--last', '131', ...args),
+      handOver: (...args: string[]) =>
+        run(...['--hand-over', 'T3', ...WHY, ...args], ...(args.includes('--last') ? [] : LAST)),
       list: async () => (await run()).stdout,
       restore: async () => {
         const restored = await openLedger({ dataDir: data })

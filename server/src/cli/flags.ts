@@ -19,9 +19,32 @@ import {
 const UNKNOWN_OPTION = /unknown option '(--[^=']*|-[^-]).*'/s
 
 export const newCommand = (name: string, description: string): Command =>
-  new Command(name).description(description).configureOutput({
+  new OnceCommand(name).description(description).configureOutput({
     outputError: (text, write) => write(text.replace(UNKNOWN_OPTION, "unknown option '$1'")),
   })
+
+/**
+ * Its flags with a value come once: somebody may think that both count. A series that was not listed
+ * after a restore would be given again.
+ */
+class OnceCommand extends Command {
+  override addOption(option: Option): this {
+    const { parseArg, required, optional } = option
+    // A reader that is given what came before gathers all.
+    const isOnce = (required || optional) && parseArg?.length !== 2
+    let isThere = false
+    if (isOnce)
+      option.argParser((value: string, before: unknown) => {
+        if (isThere)
+          throw new Error(
+            `${option.long} is there twice, and only the last one would count. Give it once.`,
+          )
+        isThere = true
+        return parseArg ? parseArg(value, before) : value
+      })
+    return super.addOption(option)
+  }
+}
 
 /** A command with the flags that name a ledger. */
 export const ledgerCommand = (name: string, description: string): Command =>
@@ -29,12 +52,10 @@ export const ledgerCommand = (name: string, description: string): Command =>
     .addOption(flagOf('data'))
     .addOption(flagOf('databaseUrl'))
     .addOption(
-      once(
-        new Option(
-          '--config <file>',
-          'JSON file with these settings and: databases, cors, tokens, limits, …',
-        ).env('HILO_CONFIG'),
-      ),
+      new Option(
+        '--config <file>',
+        'JSON file with these settings and: databases, cors, tokens, limits, …',
+      ).env('HILO_CONFIG'),
     )
 
 /** A command that works on a ledger behind an address, too. */
@@ -60,18 +81,8 @@ export function flagOf(name: SettingName): Option {
     `--${flag} ${bare === undefined ? `<${value}>` : `[${value}]`}`,
     `${says} (default: ${otherwise})`,
   )
-  return once((bare === undefined ? option : option.preset(bare)).env(variableOf(name)))
+  return (bare === undefined ? option : option.preset(bare)).env(variableOf(name))
 }
-
-/** Somebody may think that both count, as other programs join their files of settings. */
-const once = (option: Option): Option =>
-  option.argParser((value: string, before: string | undefined) => {
-    if (before !== undefined)
-      throw new Error(
-        `${option.long} is there twice, and only the last one would count. Give it once.`,
-      )
-    return value
-  })
 
 /** A flag that is given by hand, once: no setting of the file or the environment. */
 export const firstOption = (): Option =>
