@@ -1260,6 +1260,10 @@ export const GUARDS: Guard[] = [
   ),
   guard('H31 another ledger grants nothing', 'server/same-ledger'),
   guard('H31 an older state of the ledger grants nothing', 'server/same-ledger'),
+  guard(
+    'H31 what a promoted standby lacks does not come by the commits of others',
+    'server/standby',
+  ),
   guard('H10 a server makes no ids of another ledger', 'server/id-parts'),
   guard(
     'H10 a start that waits goes on with the options that it was given',

@@ -100,6 +100,52 @@ test('after a switch the standby grants on, and the old primary grants nothing',
   expect(sorted.filter(([low], i) => i > 0 && low <= sorted[i - 1]![1])).toEqual([])
 })
 
+test('a server that misses commits after a switch grants nothing, also beside one that does', async () => {
+  const first = await startCluster()
+  onTestFinished(() => first.remove())
+  const replication = await startRelay(first.url)
+  const second = await startCluster({ primary: { ...first, url: replication.url } })
+  onTestFinished(() => second.remove())
+  const address = await startRelay(first.url)
+  const open = async () => {
+    const ledger = await openLedger({ create: true, databaseUrl: address.url })
+    onTestFinished(() => ledger.close())
+    return async () => {
+      const wish = { ...KEY, id: newId(), count: 32, lastMax: 0, serverTag: 'A', at: 0 }
+      const [outcome] = await ledger.claim([wish])
+      return span(grantOf(outcome!))[0]
+    }
+  }
+  const busy = await open()
+  const idle = await open()
+  const lowsOf = async (claim: () => Promise<number>, count: number) => {
+    for (let i = 1; i < count; i++) await claim()
+    return claim()
+  }
+  expect([await busy(), await idle()]).toEqual([1, 33])
+  const marks = "SELECT value FROM hilo_meta WHERE key = 'mark'"
+  const { rows } = await runSql(first.url, marks)
+  await expect
+    .poll(async () => (await runSql(second.url, marks)).rows, { timeout: TIMEOUT })
+    .toEqual(rows)
+  replication.leadTo('postgres://127.0.0.1:1')
+  expect(await lowsOf(busy, 5)).toBe(193)
+
+  await first.stop('immediate')
+  address.leadTo(second.url)
+  await runSql(second.url, 'SELECT pg_promote()')
+  const refused = () => expect(busy()).rejects.toThrow('it lacks commits that this server has seen')
+  await expect.poll(() => idle().catch(() => 0), { timeout: TIMEOUT }).toBe(65)
+  await refused()
+  // The idle one has never seen what is missing: somebody has to raise the floors.
+  expect(await lowsOf(idle, 9)).toBe(353)
+  await refused()
+  // What it has used before is there again.
+  await first.start()
+  address.leadTo(first.url)
+  await expect.poll(() => busy().catch(() => 0), { timeout: TIMEOUT }).toBe(225)
+})
+
 test('a commit that gives up waiting for a lost standby is no grant, nor a second', async () => {
   const server = await startCluster()
   onTestFinished(() => server.remove())

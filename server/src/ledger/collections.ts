@@ -162,8 +162,8 @@ export function refuseChanged(
   if (remembered === now) return
   throw new CounterUnusable(
     `The ledger knows ${bindingKey(key)} as ${remembered ?? 'counted by itself'}, this server ` +
-      `as ${now ?? 'counted by the ledger'}. Give every server the same \`collections\`, and ` +
-      'start them again.',
+      `as ${now ?? 'counted by the ledger'}. Give every server and command the same ` +
+      '`collections` (--config), and start the servers again.',
   )
 }
 

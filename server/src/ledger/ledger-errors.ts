@@ -14,8 +14,8 @@ export class LedgerReplaced extends LedgerUnavailable {
   constructor(why: string) {
     super(
       `The ledger is not the one that this server has used: ${why}. Nothing is granted. Lead the ` +
-        'address of the database back to where it led. If the ledger was restored from a backup, ' +
-        'raise its floors, and start the server again.',
+        'address of the database back to where it led. If that one is lost, raise the floors of ' +
+        'this one, and start the server again.',
     )
   }
 }

@@ -64,6 +64,8 @@ export function sameLedger(connection: SqlConnection, known: Known): SameLedger 
   const keepPart = `INSERT INTO ${schema}.hilo_meta (key, value) VALUES ($1, $2)
     ON CONFLICT (key) DO NOTHING`
   let seen: State = { mark: 0, timeline: 0 }
+  /** From this timeline on, the database lacks commits that this process has seen. */
+  let lacking = Number.POSITIVE_INFINITY
   /** Of the server. A command has none. */
   let parts: IdParts | undefined
 
@@ -75,6 +77,11 @@ export function sameLedger(connection: SqlConnection, known: Known): SameLedger 
     const requireSame = ([states]: readonly unknown[][]) => {
       const row = states![0] as StateRow
       reached = stateIn(row, known, least)
+      const isOlder = !(reached.mark >= least.mark)
+      // guard: H31 what a promoted standby lacks does not come by the commits of others
+      if (isOlder && reached.timeline > least.timeline) lacking = reached.timeline
+      // guard: H31 an older state of the ledger grants nothing
+      if (isOlder || reached.timeline >= lacking) throw new LedgerReplaced(LACKS)
       // guard: H10 a server makes no ids of another ledger
       if (parts) refuseOthers(row, parts)
       newParts = PARTS.filter((part) => row[part] === null && parts?.[part] !== undefined)
@@ -132,7 +139,7 @@ function refuseOthers(
 }
 
 /**
- * @throws LedgerReplaced where the ledger was seen higher, or has another secret
+ * @throws LedgerReplaced on an older timeline, or where the ledger has another secret
  * @throws LedgerUpgraded
  * @throws LedgerTablesChanged where the version of tables is lost
  */
@@ -152,11 +159,12 @@ function stateIn(row: StateRow, { secrets, version }: Known, least: State): Stat
   // guard: H31 an old primary that comes back grants nothing
   if (found.timeline < least.timeline)
     throw new LedgerReplaced('it is on an older timeline, as a primary that came back is')
-  // guard: H31 an older state of the ledger grants nothing
-  if (!(found.mark >= least.mark))
-    throw new LedgerReplaced('it lacks commits that this server has seen, as a copy of it does')
   return found
 }
+
+const LACKS =
+  'it lacks commits that this server has seen, as a copy of it does, or a standby that was ' +
+  'promoted without them'
 
 /** A setting: a row of `hilo_meta`. */
 export interface Setting {

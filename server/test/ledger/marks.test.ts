@@ -43,7 +43,7 @@ describe('a write', () => {
 
   test('is refused where the ledger remembers a binding', () => {
     const rows = rowsOf({ collections: [{ ...collection, binding: 'a counter' }] })
-    expect(() => writeMarks(rows, [write(5)], contextOf())).toThrow('Give every server the same')
+    expect(() => writeMarks(rows, [write(5)], contextOf())).toThrow('Give every server and')
   })
 })
 

@@ -427,6 +427,9 @@ describe('check', () => {
     await (await openLedger({ create: true, databaseUrl, collections })).close()
     expect(await run('raise-floor', 'Shop', 'orders', '500', '--yes')).toContain('goes on at 501')
     expect(await run('check')).toContain('the next ids are 506 to 515')
+    const bare = ['raise-floor', 'Shop', '--all', '--by', '9', '--yes']
+    const { stderr } = await runCli([...bare, '--database-url', databaseUrl])
+    expect(stderr).toContain('Give every server and command the same `collections` (--config)')
     expect(await run('status')).toContain('500')
   })
 })
