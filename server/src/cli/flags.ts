@@ -24,8 +24,8 @@ export const newCommand = (name: string, description: string): Command =>
   })
 
 /**
- * Its flags with a value come once: somebody may think that both count. A series that was not listed
- * after a restore would be given again.
+ * Its flags with a value come once: somebody may think that both count. A series that is not listed
+ * after a restore is given again.
  */
 class OnceCommand extends Command {
   override addOption(option: Option): this {
