@@ -28,5 +28,5 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 export const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1_000 * kB },
-  { ...SERVER_PACKAGE, budget: 1_118 * kB },
+  { ...SERVER_PACKAGE, budget: 1_119 * kB },
 ]

@@ -18,6 +18,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { constants } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
@@ -311,6 +312,20 @@ test('a full disk is no fault of the request, also where a statement returns row
   db.exec('CREATE TABLE own (text TEXT); PRAGMA max_page_count = 1')
   const add = reader(db, 'INSERT INTO own VALUES (?) RETURNING text')
   expect(() => write(db, () => add('x'.repeat(100_000)))).toThrow(LedgerUnavailable)
+  close()
+})
+
+test('a disk that was made read-only is named, which SQLite itself does not do', () => {
+  const { db, close } = openSqliteFile(newFolder(), { create: true })
+  const { EROFS } = constants.errno
+  const failure = Object.assign(new Error('disk I/O error'), { errcode: 778, systemErrno: EROFS })
+  const fail = () => {
+    throw failure
+  }
+  expect(() => write(db, fail)).toThrow('cannot be used: disk I/O error (EROFS).')
+  // Of a full disk SQLite says it all, and the number may be of an earlier failure.
+  Object.assign(failure, { message: 'database or disk is full', errcode: 13 })
+  expect(() => write(db, fail)).toThrow('cannot be used: database or disk is full.')
   close()
 })
 

@@ -162,9 +162,7 @@ function stateIn(row: StateRow, { secrets, version }: Known, least: State): Stat
   return found
 }
 
-const LACKS =
-  'it lacks commits that this server has seen, as a copy of it does, or a standby that was ' +
-  'promoted without them'
+const LACKS = 'it lacks commits that this server has seen, as a copy or a late standby does'
 
 /** A setting: a row of `hilo_meta`. */
 export interface Setting {

@@ -19,12 +19,13 @@ export type Sqlite = InstanceType<typeof DatabaseSync>
 
 /** SQLite's result codes (sqlite.org/rescode.html); an extended code has more bits above these. */
 const BUSY = 5
+const IO_ERROR = 10
 const FULL = 13
 const IN_THE_WAY: Record<number, string> = {
   [BUSY]: 'database is locked',
   6: 'database table is locked',
   8: 'attempt to write a readonly database',
-  10: 'disk I/O error',
+  [IO_ERROR]: 'disk I/O error',
   [FULL]: 'database or disk is full',
   14: 'unable to open database file',
 }
@@ -91,6 +92,13 @@ export function write<T>(db: Sqlite, step: () => T): T {
   })
 }
 
+/** `disk I/O error` has many causes, which the system's number tells: EROFS, a read-only disk. */
+function textOf(error: unknown): string {
+  const { message, systemErrno } = error as Error & { systemErrno?: number }
+  const name = Object.entries(constants.errno).find(([, number]) => number === systemErrno)?.[0]
+  return name && resultCode(error) === IO_ERROR ? `${message} (${name})` : message
+}
+
 /** SQLite's texts of the codes 11 and 26. */
 const DAMAGED = ['database disk image is malformed', 'file is not a database']
 
@@ -105,10 +113,9 @@ function guard<T>(step: () => T): T {
     if (isDamaged(error))
       throw new LedgerFileChanged('damaged', 'The file of the ledger', { cause: error })
     if (resultCode(error) in IN_THE_WAY)
-      throw new LedgerUnavailable(
-        `The ledger's file cannot be used: ${(error as Error).message}.`,
-        { cause: error },
-      )
+      throw new LedgerUnavailable(`The ledger's file cannot be used: ${textOf(error)}.`, {
+        cause: error,
+      })
     refuseLacking(error)
     throw error
   }
