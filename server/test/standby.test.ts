@@ -100,7 +100,7 @@ test('after a switch the standby grants on, and the old primary grants nothing',
   expect(sorted.filter(([low], i) => i > 0 && low <= sorted[i - 1]![1])).toEqual([])
 })
 
-test('after a switch that lost commits, who has seen one grants nothing, whatever others do', async () => {
+test('after a switch that lost commits, who saw them grants nothing, also later', async () => {
   const first = await startCluster()
   onTestFinished(() => first.remove())
   const replication = await startRelay(first.url)
