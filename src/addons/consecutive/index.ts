@@ -17,7 +17,7 @@ import type {
 } from '../../device/series-store.js'
 import type { ExportOptions } from './chain-export.js'
 import type { Known, Verified } from './chain-verify.js'
-import { checkCall, frozen, must } from './checks.js'
+import { checkCall, checkDate, checkKey, checkName, checkWhy, frozen, must } from './checks.js'
 import { seriesInIndexedDb } from './indexeddb.js'
 import { LivingPage } from './living.js'
 import type { HeldSeries } from './numbers.js'
@@ -25,11 +25,7 @@ import {
   type Checked,
   type ClosePeriodOptions,
   type ConsecutiveOptions,
-  checkDate,
-  checkKey,
-  checkName,
   checkSeriesOptions,
-  checkWhy,
 } from './options.js'
 import { aboveOf, dataOf, isEnding, rangesOf, restOf } from './ranges.js'
 import type { SeriesReport } from './report.js'
