@@ -954,6 +954,10 @@ export const GUARDS: Guard[] = [
   guard('H28 a key has one date', 'addons/consecutive/register'),
   guard('H40 a key has one kind', 'addons/consecutive/register'),
   guard(
+    "H40 a record of the device's chain is of one collection",
+    'addons/consecutive/device-chain',
+  ),
+  guard(
     'H28 the server can read what a check-in tells of closed periods',
     'addons/consecutive/periods',
   ),

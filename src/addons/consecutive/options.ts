@@ -104,7 +104,7 @@ export interface Checked {
   dayAt: DayAt
   /** @throws HiloError `invalid-argument` */
   makeOf(key: string, date?: Date): Omit<Make, 'checkIn'>
-  /** @throws HiloError `invalid-argument` where there is no chain, or this is not for one */
+  /** @throws HiloError `invalid-argument` without a chain */
   sealedOf(kind: unknown, content: unknown): Sealed
 }
 
