@@ -956,6 +956,7 @@ export const GUARDS: Guard[] = [
   guard(
     "H40 a record of the device's chain is of one collection",
     'addons/consecutive/device-chain',
+    change('collection === sealed', 'sealed.collection === sealed'),
   ),
   guard(
     'H28 the server can read what a check-in tells of closed periods',
