@@ -953,6 +953,15 @@ export const GUARDS: Guard[] = [
   guard('H28 a key has one content', 'addons/consecutive/register'),
   guard('H28 a key has one date', 'addons/consecutive/register'),
   guard('H40 a key has one kind', 'addons/consecutive/register'),
+  guard(
+    "H40 a record of the device's chain is of one collection",
+    'addons/consecutive/device-chain',
+    change('collection === sealed', 'sealed.collection === sealed'),
+  ),
+  guard(
+    'H28 the server can read what a check-in tells of closed periods',
+    'addons/consecutive/periods',
+  ),
   guard('H40 a period that was closed gets no number', 'addons/consecutive/periods'),
   guard(
     'H40 what another device has closed stays closed when this one goes on with the series',

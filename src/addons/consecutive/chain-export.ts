@@ -3,13 +3,15 @@
  * for each number, record and entry in the order of making, and the totals with the result of the
  * check. Or its numbers as a table.
  */
+import { isPlain } from '../../core/check-keys.js'
 import { marksOf } from '../../core/series-marks.js'
 import { VERSION } from '../../core/version.js'
 import type { Link, NumberRow } from '../../device/series-store.js'
 import { verified } from './chain-verify.js'
-import { checkCall, must } from './checks.js'
+import { checkCall, frozen, must } from './checks.js'
 import type { Rule } from './links.js'
 import type { StoredSeries } from './numbers.js'
+import { present } from './present.js'
 import { type NumberState, type ReportedNumber, reportOf, type SeriesReport } from './report.js'
 import type { SeriesState } from './state.js'
 import { newSum } from './sum.js'
@@ -37,6 +39,8 @@ export async function* exported(
   rule: Rule | undefined,
 ): AsyncGenerator<string, void> {
   const { head, period, form = 'jsonl' } = checkCall(asked, 'head', 'period', 'form')
+  const own = frozen(head ?? {}, 'head')
+  must(isPlain(own), 'head is an object', head)
   must(form === 'jsonl' || form === 'csv', "form is 'jsonl' or 'csv'", form)
   must(period === undefined || typeof period === 'string', 'period is a text', period)
   const { state, numbers, links, entries } = stored
@@ -73,9 +77,9 @@ export async function* exported(
     return text
   }
   yield write({
+    ...own,
     record: 'head',
-    ...head,
-    ...about,
+    ...present(about),
     ...(rule && { rule: { id: rule.id, ...rule.head } }),
     rules: [...new Set(numbers.flatMap(({ rule }) => rule ?? []))],
     period,

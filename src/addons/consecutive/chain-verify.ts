@@ -39,7 +39,8 @@ export async function verified(
   if (known !== undefined) checkKnown(known)
   const { numbers, links, entries } = stored
   const named = numbers.flatMap((row, i) => markOf(row, numbers[i - 1]))
-  const marks = [...named, ...(known ? [{ ...known, isKnown: true }] : [])]
+  const told = entries.flatMap(({ what, link }) => (what === 'record' && link ? [link] : []))
+  const marks = [...named, ...told, ...(known ? [{ ...known, isKnown: true }] : [])]
   const chains: VerifiedChain[] = []
   let broken: BrokenRecord[] = []
   const ofChain = new Map<string, (Link | Known)[]>([[REGISTER, entries.map(markOfEntry)]])

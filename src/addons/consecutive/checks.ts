@@ -3,6 +3,12 @@ import { brief, reasonOf, shown } from '../../core/brief.js'
 import { checkKeys } from '../../core/check-keys.js'
 import { HiloError } from '../../core/errors.js'
 import { utf8Length } from '../../core/utf8.js'
+import { MAX_REASON_BYTES } from '../../core/wire.js'
+import type { SettledState } from '../../device/series-store.js'
+import { present } from './present.js'
+import { FROM, type Why } from './rows.js'
+
+const MAX_KEY_BYTES = 256
 
 /**
  * The options of a call.
@@ -70,3 +76,45 @@ export function called<T>(what: string, work: () => T): T {
     throw new HiloError('invalid-argument', why, { cause })
   }
 }
+
+/**
+ * The server refuses a name of two lines for ever.
+ * @throws HiloError `invalid-argument`
+ */
+export function checkLine(what: string, given: unknown, maxBytes: number): string {
+  const text = checkText(what, given, maxBytes)
+  must(!/\p{Cc}/u.test(text), `${what} is well-formed Unicode without control characters`, text)
+  return text
+}
+
+/** @throws HiloError `invalid-argument` */
+export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KEY_BYTES)
+
+/** @throws HiloError `invalid-argument` */
+export function checkWhy(state: SettledState, options: Why | undefined): Why {
+  const isState = typeof state === 'string' && Object.hasOwn(FROM, state)
+  must(isState, `a number is settled as ${Object.keys(FROM).join(', ')}`, state)
+  const { reason, by, ref } = checkCall(options, 'reason', 'by', 'ref')
+  const isGiven = state !== 'confirmed' || reason !== undefined
+  return present({
+    reason: isGiven ? checkText('a reason', reason, MAX_REASON_BYTES) : undefined,
+    by: checkName('`by`', by),
+    ref: checkName('`ref`', ref),
+  })
+}
+
+/**
+ * @returns a copy, which stays the same whatever the app does with its own
+ * @throws HiloError `invalid-argument`
+ */
+export function checkDate(date: unknown): Date {
+  const year = date instanceof Date ? date.getUTCFullYear() : Number.NaN
+  // A year of two digits is a mistake, and would be a period of its own.
+  const isYear = year >= 1000 && year <= 9999
+  must(isYear, '`date` is a Date, and its year has four digits', year > 0 ? `${date}` : date)
+  return new Date((date as Date).getTime())
+}
+
+/** @throws HiloError `invalid-argument` */
+export const checkName = (what: string, name: string | undefined): string | undefined =>
+  name === undefined ? undefined : checkText(what, name, MAX_KEY_BYTES)

@@ -2,11 +2,11 @@
  * Closes a period, and opens it again. A page loads this file on demand: no number needs it.
  * Guarantees that no number of a period is made after its closing was counted.
  */
-import { MAX_REASON_BYTES } from '../../core/wire.js'
+import { MAX_PERIOD_BYTES, MAX_REASON_BYTES } from '../../core/wire.js'
 import type { Closing } from '../../device/series-store.js'
-import { checkText, must } from './checks.js'
+import { checkLine, checkName, checkText, must } from './checks.js'
 import { isWritten } from './moment.js'
-import { type ClosePeriodOptions, type ConsecutiveOptions, checkName } from './options.js'
+import type { ClosePeriodOptions, ConsecutiveOptions } from './options.js'
 import { present } from './present.js'
 import { endOf } from './rows.js'
 import { readState } from './state.js'
@@ -23,6 +23,8 @@ export function closePeriod(
   asked: ClosePeriodOptions,
 ): Promise<Closing | undefined> {
   const { sums, reopen = false } = asked
+  // guard: H28 the server can read what a check-in tells of closed periods
+  checkLine('a period', period, MAX_PERIOD_BYTES)
   must(typeof reopen === 'boolean', 'reopen is true or false', reopen)
   must(!reopen || sums === undefined, 'sums are of a closing, not of `reopen`', sums)
   must(reopen || asked.reason === undefined, 'a reason is for `reopen`', asked.reason)
@@ -37,8 +39,7 @@ export function closePeriod(
     const all = current ? await tx.numbersAfter(current.letter, 0) : []
     const rows = all.filter((row) => row.period === period && !row.range)
     const last = rows.at(-1)
-    const isText = typeof period === 'string' && period !== ''
-    const isPeriod = isText && (last !== undefined || isWritten(period, kind))
+    const isPeriod = last !== undefined || isWritten(period, kind)
     must(current !== undefined && isPeriod, 'this is a period of the series that goes on', period)
     const { closing: known } = endOf(current, period, last)
     if (!known === reopen) return known

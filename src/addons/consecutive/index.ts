@@ -17,7 +17,7 @@ import type {
 } from '../../device/series-store.js'
 import type { ExportOptions } from './chain-export.js'
 import type { Known, Verified } from './chain-verify.js'
-import { checkCall, frozen, must } from './checks.js'
+import { checkCall, checkDate, checkKey, checkName, checkWhy, frozen, must } from './checks.js'
 import { seriesInIndexedDb } from './indexeddb.js'
 import { LivingPage } from './living.js'
 import type { HeldSeries } from './numbers.js'
@@ -25,11 +25,7 @@ import {
   type Checked,
   type ClosePeriodOptions,
   type ConsecutiveOptions,
-  checkDate,
-  checkKey,
-  checkName,
   checkSeriesOptions,
-  checkWhy,
 } from './options.js'
 import { aboveOf, dataOf, isEnding, rangesOf, restOf } from './ranges.js'
 import type { SeriesReport } from './report.js'
@@ -69,7 +65,7 @@ export interface ConsecutiveNumber {
   /**
    * The server had heard of this number before it was handed out, so no copy of this device makes
    * it. False: it was made offline, or the server was late. Two copies of this device that were
-   * both offline may have made it; then one of them says so in its report.
+   * both offline may have made it; then one says so in its report.
    */
   heard: boolean
   /** Of its record in the chain. Absent: the series has no chain. */
@@ -89,7 +85,7 @@ export interface ChainedRecord {
 /** A number that was taken, and nothing else yet. */
 export interface UnfinishedNumber extends Pick<ConsecutiveNumber, 'id' | 'number' | 'period'> {
   key: string
-  /** The page that asked for it last lives: it may be in the middle of the sale. */
+  /** The page that asked last lives: it may be in the middle of the sale. */
   isLiving?: true
 }
 
@@ -132,8 +128,8 @@ export interface Consecutive {
    * A record of the chain without a number: a cancellation, an event. The same key gets the same
    * record. The server hears of it with the next number.
    * @throws HiloError `invalid-argument` without a chain, or where the key has a record of another
-   * kind or content; `server-unreachable`, `server-refused` where the chain is the series', and
-   * there is none
+   * kind, content or collection; `server-unreachable`, `server-refused` where the chain is the
+   * series', and there is none
    */
   record(options: { key: string; kind: string; content?: unknown }): Promise<ChainedRecord>
   /**
@@ -169,9 +165,9 @@ export interface Consecutive {
    */
   prepare(): Promise<HeldSeries>
   /**
-   * The rest of sales that nobody ended, for example after a crash: numbers that were taken by a
-   * page that lives no more. A page lives until it is closed, crashes, leaves for another page, or
-   * closes its `Hilo`. Where there are no Web Locks (Node 20, a page without HTTPS), nobody can
+   * The rest of sales that nobody ended, as after a crash: numbers that were taken by a page that
+   * lives no more. A page lives until it is closed, crashes, leaves for another page, or closes its
+   * `Hilo`. Where there are no Web Locks (Node 20, a page without HTTPS), nobody can
    * tell whether a page lives, and its numbers are listed.
    * @param options `all`: those of pages that live, too, also of this one. Default: false
    */

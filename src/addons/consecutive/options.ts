@@ -1,22 +1,16 @@
 /** The options of `consecutive`, and their check. */
 import { shown } from '../../core/brief.js'
 import { checkKeys } from '../../core/check-keys.js'
-import {
-  MAX_NAME_BYTES,
-  MAX_PERIOD_BYTES,
-  MAX_REASON_BYTES,
-  RANGE_PREFIX,
-  SERIES_NAME,
-} from '../../core/wire.js'
-import type { NumberRange, SettledState } from '../../device/series-store.js'
+import { MAX_NAME_BYTES, MAX_PERIOD_BYTES, RANGE_PREFIX, SERIES_NAME } from '../../core/wire.js'
+import type { NumberRange } from '../../device/series-store.js'
 import type { Chain } from './chain.js'
-import { badOption, called, checkCall, checkText, frozen, isCount, must } from './checks.js'
+import { badOption, called, checkLine, checkText, frozen, isCount, must } from './checks.js'
 import type { Sealed } from './links.js'
 import { dayIn, isPeriodName, type LocalDate, localDate, periodNamed } from './moment.js'
 import type { Holder } from './online.js'
 import { present } from './present.js'
 import { type DayAt, isDay, isPrefix, type Ranges } from './ranges.js'
-import { type FormatNumber, FROM, type Make, type Why } from './rows.js'
+import type { FormatNumber, Make } from './rows.js'
 
 export interface ConsecutiveOptions {
   /**
@@ -110,7 +104,7 @@ export interface Checked {
   dayAt: DayAt
   /** @throws HiloError `invalid-argument` */
   makeOf(key: string, date?: Date): Omit<Make, 'checkIn'>
-  /** @throws HiloError `invalid-argument` where there is no chain, or this is not for one */
+  /** @throws HiloError `invalid-argument` without a chain */
   sealedOf(kind: unknown, content: unknown): Sealed
 }
 
@@ -125,7 +119,6 @@ const KEYS = [
   'timeZone',
   'wait',
 ]
-const MAX_KEY_BYTES = 256
 const MAX_KIND_BYTES = 64
 const DIGITS = 6
 const WAIT_MS = 1_000
@@ -137,7 +130,7 @@ export function checkSeriesOptions(collection: string, given: ConsecutiveOptions
   const { device, series, period, timeZone, limits = {} } = options
   mustBeZone(timeZone)
   const { wait = WAIT_MS, formatId = defaultId, chain } = options
-  if (device !== undefined) checkDevice(device)
+  if (device !== undefined) checkLine('device', device, MAX_NAME_BYTES)
   must(
     series === undefined || (typeof series === 'string' && SERIES_NAME.test(series)),
     'series is 1 to 20 letters, digits, -, ., _ and /, with a digit',
@@ -212,8 +205,7 @@ function periodOf(
     typeof period === 'string'
       ? periodNamed(period, local)
       : called('period', () => period(date, local))
-  const made = checkText('what period makes of the date', given, MAX_PERIOD_BYTES)
-  return checkLine('a period', made)
+  return checkLine('what period makes of the date', given, MAX_PERIOD_BYTES)
 }
 
 /** @returns the ranges from `start` on */
@@ -326,51 +318,9 @@ function mustBeZone(timeZone: string | undefined): void {
   must(isZone, "timeZone is a name such as 'America/Sao_Paulo'", timeZone)
 }
 
-/** The server refuses a name of two lines for ever. */
-function checkDevice(device: string): void {
-  checkLine('device', checkText('device', device, MAX_NAME_BYTES))
-}
-
-function checkLine(what: string, text: string): string {
-  must(!/\p{Cc}/u.test(text), `${what} is well-formed Unicode without control characters`, text)
-  return text
-}
-
 /** An id goes onto a receipt and into the storage, so it has to be a text. */
 const checkId = (formatId: FormatNumber, ...of: Parameters<FormatNumber>): string =>
   checkText(
     `what formatId makes of ${of[0]} of ${of[1]}`,
     called('formatId', () => formatId(...of)),
   )
-
-/** @throws HiloError `invalid-argument` */
-export const checkKey = (key: unknown): string => checkText('a key', key, MAX_KEY_BYTES)
-
-/** @throws HiloError `invalid-argument` */
-export function checkWhy(state: SettledState, options: Why | undefined): Why {
-  const isState = typeof state === 'string' && Object.hasOwn(FROM, state)
-  must(isState, `a number is settled as ${Object.keys(FROM).join(', ')}`, state)
-  const { reason, by, ref } = checkCall(options, 'reason', 'by', 'ref')
-  const isGiven = state !== 'confirmed' || reason !== undefined
-  return present({
-    reason: isGiven ? checkText('a reason', reason, MAX_REASON_BYTES) : undefined,
-    by: checkName('`by`', by),
-    ref: checkName('`ref`', ref),
-  })
-}
-
-/**
- * @returns a copy, which stays the same whatever the app does with its own
- * @throws HiloError `invalid-argument`
- */
-export function checkDate(date: unknown): Date {
-  const year = date instanceof Date ? date.getUTCFullYear() : Number.NaN
-  // A year of two digits is a mistake, and would be a period of its own.
-  const isYear = year >= 1000 && year <= 9999
-  must(isYear, '`date` is a Date, and its year has four digits', year > 0 ? `${date}` : date)
-  return new Date((date as Date).getTime())
-}
-
-/** @throws HiloError `invalid-argument` */
-export const checkName = (what: string, name: string | undefined): string | undefined =>
-  name === undefined ? undefined : checkText(what, name, MAX_KEY_BYTES)

@@ -117,6 +117,9 @@ export class SeriesStorage {
         })
         if (!found) return undefined
         if (!('draft' in found)) {
+          const { collection = sealed.collection } = found
+          // guard: H40 a record of the device's chain is of one collection
+          must(collection === sealed.collection, `the key has a record of ${collection}`, key)
           mustBeOfKind(found.kind, sealed.kind)
           mustBeSame(`record ${found.at}`, key, contentOf(found.content), contentOf(sealed.content))
           return found

@@ -174,6 +174,16 @@ describe('a chain', () => {
     expect((await receipts.verify()).broken[0]).toMatchObject(named)
   })
 
+  test('that has lost a record without a number is found by the register', async () => {
+    const name = newName()
+    const { receipts } = openTill(shop, { name, series: { chain: plain } })
+    await receipts.next({ key: 'a' })
+    await receipts.record({ key: 'b', kind: 'cancellation' })
+    await rewrite(name, 2, () => undefined)
+    for (const each of [receipts, openTill(shop, { name }).receipts])
+      expect((await each.verify()).broken).toEqual([{ chain: 'A', at: 2, why: 'missing' }])
+  })
+
   test('that has lost its end is found by what its numbers and others know', async () => {
     const name = newName()
     const { receipts } = openTill(shop, { name, series: { chain: plain } })

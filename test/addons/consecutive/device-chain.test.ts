@@ -43,8 +43,7 @@ inEachStore(() => {
     expect(third.hash).toBe(sha256(`receipts;A-000002;number;${second.hash}`))
     const fourth = await invoices.record({ key: 'void a', kind: 'void' })
     expect(fourth).toEqual({ at: 4, hash: sha256(`invoices;;void;${third.hash}`) })
-    // It is one chain, so the key has its record in it.
-    expect(await receipts.record({ key: 'void a', kind: 'void' })).toEqual(fourth)
+    expect(await open(name).invoices.record({ key: 'void a', kind: 'void' })).toEqual(fourth)
     const last = await receipts.next({ key: 'c' })
     expect(last).not.toHaveProperty('flags')
     for (const each of [receipts, invoices])
@@ -52,6 +51,16 @@ inEachStore(() => {
         chains: [{}, { chain: '', count: 5, last: { chain: '', at: 5, hash: last.hash } }],
         broken: [],
       })
+  })
+
+  test('a key has one record: no collection takes that of another one for its own', async () => {
+    const { receipts, invoices } = open(newName())
+    await receipts.next({ key: 'a' })
+    await receipts.record({ key: 'void 17', kind: 'void' })
+    await expect(invoices.record({ key: 'void 17', kind: 'void' })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringContaining('the key has a record of receipts'),
+    })
   })
 
   test('many pages and collections at once make one record after another', async () => {

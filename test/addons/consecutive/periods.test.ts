@@ -257,7 +257,7 @@ describe('a period that is closed', () => {
     expect(await idsOf(other, 'd')).toEqual(['A-2026-12-31-000001'])
     expect((await receipts.report())[0]!.numbers[2]).toMatchObject({ closing })
     expect((await receipts.verify()).broken).toEqual([])
-    for (const none of ['2020-01-32', '2020-1-1', '2020', ''])
+    for (const none of ['2020-01-32', '2020-1-1', '2020'])
       await expect(receipts.closePeriod(none)).rejects.toEqual(
         refusal('invalid-argument', 'this is a period of the series that goes on'),
       )
@@ -313,6 +313,17 @@ describe('a period that is closed', () => {
     expect((await receipts.verify()).broken).toEqual([])
   })
 
+  test('has a name that the server can read: it hears of each number afterwards', async () => {
+    const { receipts } = openTill(shop, { series: { period: () => 'closing 7' } })
+    await idsOf(receipts, 'a')
+    for (const none of ['x'.repeat(65), 'é'.repeat(33), 'a\nb', '\ud800'])
+      await expect(receipts.closePeriod(none)).rejects.toEqual(
+        refusal('invalid-argument', 'a period'),
+      )
+    await receipts.closePeriod('é'.repeat(32))
+    expect(await receipts.next({ key: 'b' })).toMatchObject({ heard: true })
+  })
+
   test('which is closed while tabs make numbers gets none after the closing', async () => {
     clock('2026-12-30T20:00:00Z')
     const tills = [0, 1, 2].map(() => openTill(shop, { series }).receipts)
@@ -330,9 +341,12 @@ describe('a period that is closed', () => {
 test('a series without periods has none that could be closed', async () => {
   const { receipts } = openTill(shop, {})
   await idsOf(receipts, 'a')
-  for (const none of ['', '2027', 2027])
+  await expect(receipts.closePeriod('2027')).rejects.toEqual(
+    refusal('invalid-argument', 'this is a period of the series that goes on'),
+  )
+  for (const none of ['', 2027])
     await expect(receipts.closePeriod(none as string)).rejects.toEqual(
-      refusal('invalid-argument', 'this is a period of the series that goes on'),
+      refusal('invalid-argument', 'a period is a text'),
     )
   expect(await idsOf(receipts, 'b')).toEqual(['A-000002'])
 })
@@ -400,7 +414,7 @@ describe('a series', () => {
   test.each<[string, (date: Date) => unknown, string]>([
     ['nothing', () => undefined, 'what period makes of the date is a text'],
     ['an empty text', () => '', 'what period makes of the date is a text'],
-    ['two lines', () => 'a\nb', 'a period is well-formed Unicode'],
+    ['two lines', () => 'a\nb', 'is well-formed Unicode without control'],
     ['a long text', () => 'a'.repeat(65), 'has at most 64 bytes'],
   ])('makes no number in a period that is %s', async (_, wrong, message) => {
     const { receipts } = openTill(shop, { series: { period: wrong as never } })

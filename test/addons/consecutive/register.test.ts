@@ -578,6 +578,15 @@ describe('an export', () => {
     })
   })
 
+  test('has the head of the app beside its own, or says what it cannot write', async () => {
+    const { receipts } = openTill(shop, {})
+    const head = { record: 'end', device: 'Till 3', issuer: 'Shop Ltd' }
+    const [line] = (await exportOf(receipts, { head })).split('\n')
+    expect(JSON.parse(line!)).toMatchObject({ ...head, record: 'head' })
+    for (const none of [{ total: 1n }, 'Shop Ltd'] as never[])
+      await expect(exportOf(receipts, { head: none })).rejects.toEqual(refusal(/head/))
+  })
+
   test('is written also by a page without HTTPS, which has no crypto.subtle', async () => {
     const { receipts } = openTill(shop, {})
     await idsOf(receipts, 'a', 'b €')
