@@ -92,8 +92,9 @@ export function mix(hash: Int32Array, bytes: string): void {
 }
 
 /**
- * A value as JSON, its keys in the order of the alphabet: `jq -cS` writes the same. (An object of
- * JavaScript has keys such as `19` before all others, whatever order they were written in.)
+ * A value as JSON, its keys in the order of the alphabet: `jq -cS` writes the same of usual texts
+ * and numbers. (An object of JavaScript has keys such as `19` before all others, whatever order
+ * they were written in.)
  */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((each) => canonical(each ?? null)).join()}]`
