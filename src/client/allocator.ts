@@ -41,6 +41,8 @@ export class Allocator {
   readonly #format: IdOf | undefined
   /** Leases of the batches that callers have. */
   readonly #batches = new Set<PageLeases>()
+  /** Batches that ended since the device knew of none. */
+  #ended = 0
   #isNotifying = false
 
   constructor(target: Target, context: AllocatorContext) {
@@ -159,8 +161,17 @@ export class Allocator {
   #endBatch(leases: PageLeases): void {
     // guard: H4 what an ended batch has left goes to the device
     takeOver(this.pageLeases.page, leases.page)
-    void this.pageLeases.exchange(0, false)
     this.#batches.delete(leases)
+    if (this.#ended++ === 0) void this.#parkEnded()
+  }
+
+  /** One exchange at a time, for all batches that have ended meanwhile. */
+  async #parkEnded(): Promise<void> {
+    for (let told = 0; told < this.#ended; ) {
+      told = this.#ended
+      await this.pageLeases.exchange(0, false)
+    }
+    this.#ended = 0
   }
 
   /** The page goes. */

@@ -100,12 +100,13 @@ export function exchange(
 ): { state: DeviceState } & Exchanged {
   // guard: H34 between two ledgers nothing is leased
   const request = state.stopped ? { ...asked, want: 0, ahead: 0 } : asked
-  const isOfRequest = ({ id }: { id: string }) => id.startsWith(`${request.id}.`)
+  const prefix = `${request.id}.`
+  const isOfRequest = ({ id }: { id: string }) => id.startsWith(prefix)
   const answer = (next: DeviceState) => ({
     state: next,
     leases: next.leases.filter(isOfRequest),
     offers: next.offers.filter(isOfRequest),
-    outstanding: next.leases.filter(({ page }) => page === request.page),
+    outstanding: next.leases.filter(({ page }) => !request.isEmpty && page === request.page),
   })
   // guard: H16 an exchange that comes again is answered the same way
   if (state.leases.some(isOfRequest) || state.offers.some(isOfRequest)) return answer(state)

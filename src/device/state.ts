@@ -162,6 +162,8 @@ export interface Exchange {
   ahead?: number
   /** Nobody asked for the numbers: the page is seen again, say. */
   isIdle?: boolean
+  /** Who asks holds nothing, as a new batch: of a thousand, each would hear of all the others. */
+  isEmpty?: boolean
   notes: readonly Note[]
   /** Leases the page goes on using, but only up to `to`. */
   cuts: readonly { lease: string; to: number }[]
@@ -174,7 +176,7 @@ export interface Exchange {
 export interface Exchanged {
   leases: Lease[]
   offers: Offer[]
-  /** All leases of this page, with their newest tokens. */
+  /** All leases of this page, with their newest tokens, unless it holds nothing. */
   outstanding: Lease[]
 }
 

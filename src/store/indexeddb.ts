@@ -17,6 +17,12 @@ interface Schema extends DBSchema {
   'set-aside': { key: number; value: { key: StoreKey; record: unknown } }
 }
 
+/**
+ * Of one record in one transaction. In a burst of a thousand, the worker would answer nobody before
+ * the last of them is made.
+ */
+const MOST_UPDATES = 100
+
 type WriteTransaction = Transaction<Schema, 'readwrite'>
 
 interface Found {
@@ -77,7 +83,8 @@ export class IndexedDbStore implements DeviceStore {
     const name = JSON.stringify(key)
     const { updates } = ofKeys.get(name) ?? { updates: [] }
     const update: Update = { change }
-    ofKeys.set(name, { key, updates: [...updates, update] })
+    ofKeys.set(name, { key, updates })
+    if (updates.push(update) === MOST_UPDATES) this.#next = undefined
     await done
     if (update.failed) throw update.failed.error
     return update.result as T

@@ -1,5 +1,6 @@
 /** Ids that are one caller's: nobody else takes them, and what is left goes on, once. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { PageLeases } from '../../src/client/page-leases.js'
 import type { Batch } from '../../src/index.js'
 import { codeOf, newShop, numberOf, quiet, type Shop } from '../support/shop.js'
 
@@ -54,6 +55,18 @@ test('that is used up ends by itself: the device hears that its numbers are used
   const leased = segments.filter(({ kind }) => kind === 'leased')
   expect(made.filter((id) => leased.some(({ from, to }) => from <= id && id <= to))).toEqual([])
   expect(() => lines.next()).toThrow('all 3 ids were used')
+})
+
+test('a hundred that end while the device is busy are told in one exchange, none is lost', async () => {
+  const { hilo } = shop.open()
+  await hilo.reserve('lines', 300)
+  const all = await Promise.all(upTo(100).map(() => hilo.take('lines', 3)))
+  const exchanges = vi.spyOn(PageLeases.prototype, 'exchange')
+  for (const lines of all) lines.end()
+  await quiet()
+  expect(exchanges.mock.calls.length).toBeLessThan(5)
+  await hilo.close()
+  expect(taken(await shop.open().hilo.take('lines', 300), 300)).toEqual(upTo(300))
 })
 
 test.each([

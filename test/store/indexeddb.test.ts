@@ -142,6 +142,14 @@ describe('IndexedDbStore', () => {
     expect(await peek(store, keys.at(-1)!)).toMatchObject({ issued: 1 })
   })
 
+  test('stores a burst of one collection in turns: its first change waits for no other', async () => {
+    const store = new IndexedDbStore(newName())
+    const { transactions } = watchTransactions()
+    const counts = await Promise.all(Array.from({ length: 250 }, () => store.update(KEY, count)))
+    expect(counts).toEqual(counts.map((_, i) => i + 1))
+    expect(transactions.filter(({ mode }) => mode === 'readwrite')).toHaveLength(3)
+  })
+
   test('lets each of two changes in one commit see what the one before it stored', async () => {
     const name = newName()
     const store = new IndexedDbStore(name)

@@ -63,6 +63,7 @@ export function ask(
   wish: Pick<Exchange, 'id' | 'want' | 'ahead' | 'isIdle' | 'offer'>,
 ): Exchange {
   put(page, page.queue.takeSpent())
+  const isEmpty = page.queue.held + page.awaited.size === 0
   const takeBack = page.offers.map(idOfOffer)
   // guard: H8 a page does not send what it takes back
   page.offers = []
@@ -70,6 +71,7 @@ export function ask(
   return {
     page: page.id,
     ...wish,
+    isEmpty,
     notes: notesIn(page),
     cuts: [...page.unconfirmed.values()].filter(isCut),
     takeBack,

@@ -34,6 +34,19 @@ test('all that a page holds is taken at once, and the next exchange says that it
   ])
 })
 
+test('no answer tells a new batch of the leases of its page, and later ones tell it', () => {
+  const batch = newPage('p')
+  const request = ask(batch, { id: 'p:2', want: 3, offer: false })
+  const others = { id: 'p:1.0', page: 'p', range: range(1, 9) }
+  const before = { ...emptyState(), ranges: [range(10, 40)], leases: [others] }
+  const { state, ...answer } = exchange(before, request, 0)
+  expect(answer.outstanding).toEqual([])
+  answered(batch, request, answer)
+  expect(batch.queue.held).toBe(3)
+  const again = ask(batch, { id: 'p:3', want: 0, offer: false })
+  expect(exchange(state, again, 0).outstanding).toEqual([others, ...answer.leases])
+})
+
 test('an answer settles what its request told, and not what became of the same lease since', () => {
   const page = newPage('p')
   const wish = { want: 8, offer: false }
