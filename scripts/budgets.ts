@@ -13,7 +13,7 @@ export interface Limits {
  * why a goal is not reached.
  */
 export const ENTRIES: (Limits & { name: string; file: string })[] = [
-  { name: 'page', file: 'client/index.js', budget: 17.8 * kB, goal: 11.9 * kB },
+  { name: 'page', file: 'client/index.js', budget: 17.85 * kB, goal: 11.9 * kB },
   { name: 'worker', file: 'worker/entry.js', budget: 22.9 * kB, goal: 14.8 * kB },
   { name: 'inspector', file: 'addons/inspector/index.js', budget: 9 * kB },
   { name: 'raven (with its pluraliser)', file: 'addons/raven.js' },
@@ -28,5 +28,5 @@ export const ENTRIES: (Limits & { name: string; file: string })[] = [
 /** Without the packages that each depends on. The browser package depends on none. */
 export const INSTALLED = [
   { ...BROWSER_PACKAGE, budget: 1_000 * kB },
-  { ...SERVER_PACKAGE, budget: 1_119 * kB },
+  { ...SERVER_PACKAGE, budget: 1_120 * kB },
 ]

@@ -14,7 +14,17 @@ import { isOneOf, type Package } from './packages.js'
 const FROM_SERVER = '../../src/'
 
 /** No app uses a type of these by name, so no editor shows what their comments say. */
-const UNNAMED = ['wire', 'activity', 'http', 'links', 'online', 'register-check', 'rows']
+const UNNAMED = [
+  'wire',
+  'activity',
+  'http',
+  'links',
+  'online',
+  'register-check',
+  'rows',
+  'server',
+  'storage',
+]
 
 /**
  * Runs `tsc` with tsconfig.build.json once for all packages, then copies to each `dist` the

@@ -167,10 +167,11 @@ export class Allocator {
 
   /** One exchange at a time, for all batches that have ended meanwhile. */
   async #parkEnded(): Promise<void> {
-    for (let told = 0; told < this.#ended; ) {
+    let told: number
+    do {
       told = this.#ended
       await this.pageLeases.exchange(0, false)
-    }
+    } while (told < this.#ended)
     this.#ended = 0
   }
 

@@ -81,7 +81,7 @@ export class IndexedDbStore implements DeviceStore {
   ): Promise<T> {
     const { ofKeys, done } = this.#next ?? this.#newBatch()
     const name = JSON.stringify(key)
-    const { updates } = ofKeys.get(name) ?? { updates: [] }
+    const updates = ofKeys.get(name)?.updates ?? []
     const update: Update = { change }
     ofKeys.set(name, { key, updates })
     if (updates.push(update) === MOST_UPDATES) this.#next = undefined
