@@ -57,7 +57,7 @@ test('that is used up ends by itself: the device hears that its numbers are used
   expect(() => lines.next()).toThrow('all 3 ids were used')
 })
 
-test('a hundred that end while the device is busy are told in one exchange, none is lost', async () => {
+test('a hundred that end at once are told in one exchange, and none is lost', async () => {
   const { hilo } = shop.open()
   await hilo.reserve('lines', 300)
   const all = await Promise.all(upTo(100).map(() => hilo.take('lines', 3)))
