@@ -57,11 +57,13 @@ const EXPECTED = new Set([
   'timeout',
 ])
 
-interface Made {
+export interface Made {
   device: string
   key: string
   /** The server had heard of it before it was handed out. */
   heard?: boolean
+  /** A server that was restored, with nobody's knowledge, has forgotten that it heard of it. */
+  isForgotten?: boolean
   /** Its device lost the series with its storage, and got it back by a hand-over. */
   isLost?: true
   /** Which gave the series to its device. */
@@ -301,8 +303,19 @@ export class Receipts {
         this.#deleted.add(`${name} ${id}`)
   }
 
-  /** The server may have forgotten what these devices know it has heard of. */
-  restored(devices: readonly Device[]): void {
+  /** What the server has heard of, as a backup of it keeps it. */
+  heard(): ReadonlySet<Made> {
+    return new Set([...this.#made.values()].flat().filter(({ heard }) => heard))
+  }
+
+  /**
+   * The server may have forgotten what these devices know it has heard of.
+   * @param kept what it had heard of at its backup. Absent: its floors are raised first
+   */
+  restored(devices: readonly Device[], kept?: ReadonlySet<Made>): void {
+    if (kept)
+      for (const each of [...this.#made.values()].flat())
+        if (each.heard && !kept.has(each)) each.isForgotten = true
     for (const { disk } of devices) {
       const { letter, heard } = storedSeries(disk).state.current ?? {}
       if (letter !== undefined && heard !== undefined) this.#heardBefore.set(letter, heard)
@@ -649,6 +662,10 @@ export class Receipts {
     const isOfCopies =
       this.#handedOver.has(id.split('-')[0]!) || new Set(made.map(originalOf)).size < 2
     if (!isOfCopies) checker.complain(`${id} was made by devices that are no copies`)
+    if (isTwice(made) && made.some(({ isForgotten }) => isForgotten)) {
+      checker.tolerate('a receipt of a server that did not know of its restore')
+      return
+    }
     const keys = this.#keysKnown(id, made, devices)
     const isKnownTwice = keys.size > 1
     if (isTwice(made.filter(({ heard }) => heard)))

@@ -28,6 +28,7 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
       backups.set(node, {
         copy: server.backUp(),
         known: checker.knownAt(node),
+        heard: receipts?.heard(),
         ...(series !== undefined && { series }),
       })
     if (receipts) void server.givenSeries(database).then(make)
@@ -51,7 +52,7 @@ export function backUpOrRestore(simulation: Simulation, node: string): void {
           checker.mayComeBack(seriesOf(range), device.name, range, true)
       }
     }
-    receipts?.restored(devices)
+    receipts?.restored(devices, profile.forgetsHandOvers ? undefined : backup.heard)
     if (profile.forgetsHandOvers) {
       const by = checker.highestOf(node) + ON_THE_WAY
       await server.restore(backup.copy, async (ledger) => {
@@ -101,6 +102,7 @@ export function copyProved(simulation: Simulation, node: string, server: OwnServ
   // Each process hears of it.
   if (copies.has(node)) return
   copies.add(node)
+  for (const device of simulation.devices) restoredBefore(simulation, device)
   simulation.unawareOfRestore.delete(node)
   simulation.hit('restore proved')
   // A grant that was made before is told to the checker in the same turn.

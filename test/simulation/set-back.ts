@@ -122,8 +122,9 @@ function judge(
     ({ switchedOffUntil }) => switchedOffUntil >= at - REPORTED_MS,
   )
   const isForgotten = tokens.some((token) => server.isOldAsTheBackup(token, isUnderWay))
-  // Without a network it cannot hear.
-  const mustHear = isCalm(simulation) && device.isOnline
+  // Without a network it cannot hear, nor from a server that answers nobody.
+  const isAnswered = device.isOnline && !simulation.copies.has(device.node)
+  const mustHear = isCalm(simulation) && isAnswered
   const why = whyAgain(mustHear, { isKnown, isForgotten, mayTell })
   if (isKnown) simulation.hit('device set back, and the server knows')
   if (!why) return
@@ -144,8 +145,8 @@ function judge(
 }
 
 /**
- * Its server is restored. What that one has forgotten, a device cannot hear that has gone back, and
- * has not asked since.
+ * Its server is restored, or answers nobody since that was proved. A device that has gone back, and
+ * has had no answer since, cannot hear that from it.
  */
 export function restoredBefore(simulation: Simulation, device: Device): void {
   if (device.setBackAt < 0 || device.reachedAt > device.setBackAt) return

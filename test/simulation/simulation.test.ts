@@ -101,7 +101,7 @@ describe('simulation', () => {
     if (outcome!.violations.length > 0) expect.fail(story(outcome!))
   })
 
-  it.each([3101286, 3101951, 3101960])(
+  it.each([3101286, 3101951, 3101960, 3120577, 3121649])(
     'what a restore or a device that went back has forgotten is no fault (seed %i)',
     async (seed) => {
       const [outcome] = await tell([seed])

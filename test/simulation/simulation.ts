@@ -27,7 +27,7 @@ import { chooseProfile, chooseTraits, isOfTheApp, type Profile } from './profile
 import { QuietHours } from './quiet.js'
 import { createRandom, type Random } from './random.js'
 import { type Load, serverRealm } from './realm.js'
-import { Receipts } from './receipts.js'
+import { type Made, Receipts } from './receipts.js'
 import { type RootLink, SECOND } from './regions.js'
 import { ReplacedLedger } from './replaced-ledger.js'
 import { Actor, Scheduler } from './scheduler.js'
@@ -42,6 +42,14 @@ import { type WordName, Words } from './words.js'
 
 /** Longer than a release takes. */
 const RECENTLY_MS = 60_000
+
+interface Backup {
+  copy: Copy
+  known: Known
+  series?: GivenSeries[]
+  /** Numbers of series. */
+  heard?: ReadonlySet<Made> | undefined
+}
 
 export class Simulation {
   readonly random: Random
@@ -69,7 +77,7 @@ export class Simulation {
   /** By the id of a claim: the copies that hold it. Its grant belongs to each of them. */
   readonly sharedClaims = new Map<string, string[]>()
   /** Older copies of the nodes' databases, with what they know. */
-  readonly backups = new Map<string, { copy: Copy; known: Known; series?: GivenSeries[] }>()
+  readonly backups = new Map<string, Backup>()
   /** Ranges in a copy of a device's storage that somebody has, who runs no page on it. */
   readonly stolen: Range[] = []
   gaps = 0
