@@ -41,7 +41,7 @@ export class Allocator {
   readonly #format: IdOf | undefined
   /** Leases of the batches that callers have. */
   readonly #batches = new Set<PageLeases>()
-  /** Batches that ended since the device knew of none. */
+  /** Batches that have ended, while the device does not know of all of them. */
   #ended = 0
   #isNotifying = false
 

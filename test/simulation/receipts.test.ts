@@ -221,6 +221,19 @@ describe('after a restore', () => {
     expect(tolerated).toEqual(['a receipt of a server that did not know of its restore'])
   })
 
+  test('a copy may make again what it heard of after its backup, and nothing else', () => {
+    const copied = (isKept: boolean) => {
+      begin({ isUnaware: false })
+      receipts.printed('A-P0-5', { device: 'd2', key: 'one', heard: true })
+      receipts.restored([], isKept ? receipts.heard() : new Set())
+      receipts.printed('A-P0-5', { device: 'd2', key: 'another', heard: true })
+      return complained()
+    }
+    expect(copied(false)).toEqual([])
+    expect(tolerated).toEqual(['a receipt of a server that did not know of its restore'])
+    expect(copied(true)).toContain('A-P0-5 was made twice although the server had heard of both')
+  })
+
   test('a hand-over that it forgot lets two make what comes after it', () => {
     begin({ isUnaware: false })
     receipts.forgets([{ letter: 'A', takers: ['d2'] }], devices)
